@@ -326,17 +326,36 @@ static Verdict checkPairs(ArrayRef<Operation *> ops) {
   return Verdict::accept();
 }
 
-/// Whether `op` puts rows together of which the group makes none: class tokens
-/// in front of patches, the last token of a state in front of a sequence. They
+/// Whether `op` puts rows together, or in another order, of which the group
+/// makes none: class tokens in front of patches, heads in front of tokens. They
 /// are in memory, so that each row of the result can be found by itself.
-static bool joinsRowsInMemory(Operation *op,
+static bool findsRowsInMemory(Operation *op,
                               function_ref<bool(Operation *)> makesRows) {
   auto concat = dyn_cast<ConcatOp>(op);
-  return concat && int64_t(concat.getDim()) + 1 < concat.getType().getRank() &&
+  bool joins =
+      concat && int64_t(concat.getDim()) + 1 < concat.getType().getRank();
+  return (joins || isa<TransposeOp>(op)) &&
          llvm::none_of(op->getOperands(), [&](Value operand) {
            Operation *def = operand.getDefiningOp();
            return def && makesRows(def);
          });
+}
+
+/// Refuses columns of memory as the rows of statistics: each phase would load
+/// their elements one by one.
+static Verdict checkColumns(ArrayRef<Operation *> ops,
+                            function_ref<bool(Operation *)> findsAnyRow) {
+  bool reduces = llvm::any_of(
+      ops, [](Operation *op) { return !rowReductionsOf(op).empty(); });
+  for (Operation *op : ops) {
+    auto transpose = dyn_cast<TransposeOp>(op);
+    if (reduces && transpose && findsAnyRow(op) &&
+        transpose.getPermutation().back() + 1 != transpose.getType().getRank())
+      return Verdict::refuse(Reason::CostlierFused,
+                             "a reduction would load columns of the operand of "
+                             "hk.transpose, an element at a time");
+  }
+  return Verdict::accept();
 }
 
 /// A kernel has one sum over ranks, of rows that lie in memory and fit into
@@ -416,8 +435,8 @@ static Verdict checkMembers(ArrayRef<Operation *> ops,
   return Verdict::accept();
 }
 
-/// `rowsInMemory`: an operator that joins rows in memory has the rows of its
-/// result; else those in front of the dim along which it joins.
+/// `rowsInMemory`: an operator that joins or orders rows in memory has the rows
+/// of its result; else those in front of the dims along which it moves them.
 static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
                      RowDims &rows, Operation *joining, bool rowsInMemory) {
   if (ops.size() > kMaxOps)
@@ -429,7 +448,7 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
     return isa<ConstantOp>(op) || parameters.contains(op);
   };
   auto findsAnyRow = [&](Operation *op) {
-    return rowsInMemory && joinsRowsInMemory(op, [&](Operation *def) {
+    return rowsInMemory && findsRowsInMemory(op, [&](Operation *def) {
              return members.contains(def) && !hasNoRows(def);
            });
   };
@@ -480,18 +499,21 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
   if (Verdict exchange = checkExchange(ops, members, dims, rows);
       !exchange.accepted())
     return exchange;
-
+  if (Verdict columns = checkColumns(ops, findsAnyRow); !columns.accepted())
+    return columns;
   return checkMembers(ops, members, hasNoRows, dims, rows);
 }
 
 Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
                             RowDims &rows, Operation *joining) {
   Verdict whole = match(ops, dims, rows, joining, /*rowsInMemory=*/false);
-  if (whole.accepted() || llvm::none_of(ops, llvm::IsaPred<ConcatOp>))
+  if (whole.accepted() || llvm::none_of(ops, isMovement))
     return whole;
   RowDims found;
-  if (!match(ops, dims, found, joining, /*rowsInMemory=*/true).accepted())
-    return whole;
-  rows = std::move(found);
-  return Verdict::accept();
+  Verdict inMemory = match(ops, dims, found, joining, /*rowsInMemory=*/true);
+  if (inMemory.accepted())
+    rows = std::move(found);
+  return inMemory.accepted() || inMemory.getReason() == Reason::CostlierFused
+             ? inMemory
+             : whole;
 }
