@@ -104,6 +104,8 @@ static Expr pullTranspose(Puller &p, TransposeOp op, Puller::Args position,
 }
 
 static Expr pullConcat(Puller &p, ConcatOp op, Puller::Args position, int vec) {
+  if (op.getInputs().size() == 1)
+    return p.pull(op.getInputs().front(), position, vec);
   int64_t dim = op.getDim();
   bool last = dim + 1 == int64_t(position.size());
   SmallVector<AffineExpr> ends;
@@ -119,16 +121,11 @@ static Expr pullConcat(Puller &p, ConcatOp op, Puller::Args position, int vec) {
       p.code().declare("v", carrierOf(elementTypeOf(op.getResult()), vec));
   AffineExpr begin = p.constant(0);
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-    bool only = op.getInputs().size() == 1;
-    std::string condition = p.text(position[dim]) + " < " + p.text(ends[i]);
-    if (i > 0)
-      condition =
-          p.text(position[dim]) + " >= " + p.text(begin) + " && " + condition;
-    p.code().openIf(only ? "" : condition);
+    p.openRange(position[dim], begin, ends[i]);
     Position source(position);
     source[dim] = p.simplify(position[dim] - begin);
     p.code().assign(made, p.pull(input, source, vec));
-    p.code().close();
+    p.closeRange();
     begin = ends[i];
   }
   return made;
@@ -144,7 +141,7 @@ static Expr pullPad(Puller &p, PadOp op, Puller::Args position, int vec) {
                     ? floatText(op.getValue().convertToFloat())
                     : std::to_string(int64_t(op.getValue().convertToFloat()));
   Expr made = p.code().declare("v", type, fill.text);
-  p.code().openIf(p.text(position.back()) + " < " + p.text(size));
+  p.openRange(position.back(), p.constant(0), size);
   bool whole = isMultiple(size, vec) && isMultiple(position.back(), vec);
   if (whole) {
     p.code().assign(made, p.pull(op.getInput(), position, vec));
@@ -160,7 +157,7 @@ static Expr pullPad(Puller &p, PadOp op, Puller::Args position, int vec) {
         made, p.code().define(depth, "v", call("keepFirst", {x, count, fill})));
     p.exchangeLanes(std::move(saved));
   }
-  p.code().close();
+  p.closeRange();
   return made;
 }
 

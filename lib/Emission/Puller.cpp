@@ -369,6 +369,19 @@ Expr Puller::pullByElement(Value value, Args position, int vec) {
   return made;
 }
 
+void Puller::openRange(AffineExpr at, AffineExpr begin, AffineExpr end) {
+  std::string condition = text(at) + " < " + text(end);
+  if (begin != constant(0))
+    condition = text(at) + " >= " + text(begin) + " && " + condition;
+  out.openIf(condition);
+  ranges.push_back({at, begin, end});
+}
+
+void Puller::closeRange() {
+  ranges.pop_back();
+  out.close();
+}
+
 Expr Puller::pullScalar(Value value, Args position) {
   Expr saved = exchangeLanes({});
   Expr one = pull(value, position, 1);

@@ -113,6 +113,11 @@ public:
   /// How many there are; null: all.
   const Expr &getLaneCount() const { return lanes; }
 
+  /// Opens a block that runs where begin <= at < end; what is pulled in it may
+  /// not exchange lanes with those for which that does not hold.
+  void openRange(AffineExpr at, AffineExpr begin, AffineExpr end);
+  void closeRange();
+
   /// Stores vec elements of kernel operand `operand`; `rounded`: they are
   /// values of its element type.
   void store(unsigned operand, ArrayRef<AffineExpr> position, int vec,
@@ -197,6 +202,12 @@ protected:
   /// Bytes that the address of such an access is known to be a multiple of.
   virtual int64_t alignment(unsigned operand, AffineExpr last, int vec) const;
 
+  struct Range {
+    AffineExpr at, begin, end;
+  };
+  /// Those of the blocks that are open.
+  ArrayRef<Range> openRanges() const { return ranges; }
+
   KernelOp kernel;
   const DimSymbols &dims;
   CodeWriter &out;
@@ -218,6 +229,7 @@ private:
   llvm::DenseMap<DimName, AffineExpr> sizeSymbols;
   llvm::StringMap<AffineExpr> sharedSymbols;
   Expr lanes;
+  SmallVector<Range> ranges;
   std::string storeGuard;
 };
 

@@ -193,6 +193,7 @@ private:
   Position pairPosition(ArrayRef<DimName> local, const RowLoop &loop,
                         bool second);
 
+  bool allGoOneWay(int64_t lanes, int vec);
   std::optional<int> segmentLanes(int64_t size, AffineExpr last,
                                   ArrayRef<AffineExpr> leading,
                                   AffineExpr segment, int64_t segmentSize,

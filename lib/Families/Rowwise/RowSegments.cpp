@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A segment whose chunks lie in consecutive lanes of one wave is reduced by
-// exchanging lanes, in the place where it is needed. Every other one is reduced
-// by each thread for itself.
+// exchanging lanes, in the place where it is needed, unless only some of these
+// lanes get there. Every other one is reduced by each thread for itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,39 @@
 
 using namespace mlir;
 using namespace mlir::hk;
+
+/// Whether of `lanes` neighbouring lanes all or none are in each block that is
+/// open, as far as that can be told.
+bool RowEmitter::allGoOneWay(int64_t lanes, int vec) {
+  constexpr int64_t kMostChunks = 1 << 16;
+  for (const Range &range : openRanges()) {
+    if (!range.at.isFunctionOfSymbol(
+            cast<AffineSymbolExpr>(currentChunk).getPosition()))
+      continue;
+    auto begin = dyn_cast<AffineConstantExpr>(range.begin),
+         end = dyn_cast<AffineConstantExpr>(range.end);
+    if (!begin || !end)
+      return false;
+    // A place within a head repeats itself, but not before the range ends.
+    int64_t chunks = 2 * (end.getValue() / vec + lanes) + 4 * lanes;
+    if (chunks > kMostChunks)
+      return false;
+    for (int64_t chunk = 0, inside = 0; chunk < chunks; ++chunk) {
+      auto at = dyn_cast<AffineConstantExpr>(
+          simplify(range.at.replace(currentChunk, constant(chunk))));
+      if (!at)
+        return false;
+      inside +=
+          at.getValue() >= begin.getValue() && at.getValue() < end.getValue();
+      if ((chunk + 1) % lanes != 0)
+        continue;
+      if (inside != 0 && inside != lanes)
+        return false;
+      inside = 0;
+    }
+  }
+  return true;
+}
 
 /// The number of lanes that hold a segment of `size` elements around
 /// `position`; nullopt if they are not what the exchange needs. Checked by
@@ -53,6 +86,8 @@ std::optional<int> RowEmitter::segmentLanes(int64_t size, AffineExpr last,
     if (!known)
       return std::nullopt;
   }
+  if (!allGoOneWay(lanes, vec))
+    return std::nullopt;
   auto evaluate = [&](AffineExpr expr, int64_t chunk) -> int64_t {
     AffineExpr value = expr.replace(currentChunk, constant(chunk));
     expr.walk([&](AffineExpr e) {
