@@ -181,7 +181,8 @@ def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine", "1",
     them, as to a cached prefix or to the new tokens. No key is in two of them.
     With w_s = e^lse_s over all slices and segments, o = sum w_s partials_s /
     sum w_s in f32, rounded once; `sink` (f32 [H]) adds e^sink to the denominator.
-    A row whose parts all have lse -inf is 0. `lse` is ln(sum w_s), sink included.
+    A part whose lse is -inf counts for nothing, whatever it holds; a row whose
+    parts all have that is 0. `lse` is ln(sum w_s), sink included.
     Segments that one query attends to are one attention kernel with one running
     softmax. Source: Dao, "Flash-Decoding", 2023.
 

@@ -306,7 +306,7 @@ void Row::sum(int64_t row, ResultBuilder &result) const {
   double sumNoise = softmax ? kUnit * std::sqrt(count / 2.0 + 1) : 0;
   // Keys outside, so that rows of values are read in order.
   std::vector<double> mean(p.valueSize), inherited(p.valueSize),
-      squares(p.valueSize), jump(p.valueSize);
+      squares(p.valueSize), jump(p.valueSize), reach(p.valueSize);
   std::vector<bool> open(p.valueSize); // where anything is right for a value
   for (size_t k = 0; k < count; ++k)
     for (int64_t d = 0; d < p.valueSize; ++d)
@@ -326,6 +326,10 @@ void Row::sum(int64_t row, ResultBuilder &result) const {
       inherited[d] += w2 * square(v.sigma);
       squares[d] += w2 * square(v.value);
       open[d] = open[d] || std::isinf(v.sigma);
+      // Kernels divide at the end; until then a weight is up to 1.
+      double term = softmax ? std::fabs(v.value) : std::fabs(weight * v.value);
+      if (std::isfinite(term))
+        reach[d] += term;
       double score = softmax ? times(weight * moved, seen.scores[k].jump)
                              : times(v.value, seen.scores[k].jump);
       jump[d] = std::max({jump[d], score, times(weight, v.jump)});
@@ -339,6 +343,7 @@ void Row::sum(int64_t row, ResultBuilder &result) const {
                  squares[d] + square(mean[d]);
     double sigma = hypot2(std::sqrt(inherited[d] + 2 * own * kUnit * kUnit),
                           sumNoise * std::fabs(mean[d]));
+    open[d] = open[d] || std::isinf(inF32Range(reach[d]));
     result.set(row * p.valueSize + d, {inF32Range(mean[d]),
                                        open[d]                ? kInf
                                        : std::isfinite(sigma) ? sigma

@@ -90,14 +90,20 @@ static LogicalResult evaluateAttentionCombine(Operation *operation,
                      hypot2(sumNoise, 2 * kUnit * (std::fabs(top) + 1))});
     for (int64_t d = 0; d < width; ++d) {
       F32Sum sum;
-      double mean = 0;
+      double mean = 0, reach = 0;
       bool openHere = open;
       for (size_t s = 0; s < parts.size(); ++s)
-        mean += weight[s] / total.value() * parts[s].value(row, width, d).value;
+        if (parts[s].lseOf(row) != -kInf)
+          mean +=
+              weight[s] / total.value() * parts[s].value(row, width, d).value;
       for (size_t s = 0; s < parts.size(); ++s) {
+        if (parts[s].lseOf(row) == -kInf)
+          continue;
         Noisy v = parts[s].value(row, width, d);
         double w = weight[s] / total.value();
         openHere |= std::isinf(v.sigma);
+        // Kernels divide at the end; until then a weight is up to 1.
+        reach += std::isfinite(v.value) ? std::fabs(v.value) : 0;
         // A weight's noise moves the sum towards its value.
         sum.add(w * v.value,
                 square(w * v.sigma) +
@@ -105,6 +111,7 @@ static LogicalResult evaluateAttentionCombine(Operation *operation,
                     square(2 * kUnit * w * v.value),
                 times(w, v.jump));
       }
+      openHere |= std::isinf(inF32Range(reach));
       double sigma = hypot2(sum.sigma(), 3 * kUnit * mean);
       result.set(row * width + d, {inF32Range(mean),
                                    openHere               ? kInf

@@ -22,7 +22,7 @@ class RowSteps:
                 self.other_flavour, self.pad_value, self.concat_heads, self.copy, self.slices,
                 self.angles, self.angles, self.router, self.router, self.keys, self.ragged, self.ragged_sum,
                 self.pieces, self.gated_norm, self.dual_norm, self.padded_norm, self.smooth, self.combine,
-                self.conv_of_heads]
+                self.conv_of_heads, self.parts_of_heads, self.heads_first]
 
     def state_steps(self):
         return [self.ragged_conv, self.decode_conv, self.block_conv, self.chunked_cache, self.heads_to_paged,
@@ -268,6 +268,42 @@ class RowSteps:
             shape = ("T", x.shape[1] + y.shape[1], x.shape[2])
             self.emit(f"hk.concat 1 ({x.name}, {y.name}) : {self.of(x)}, {self.of(y)} -> {self.type(shape, x.element)}",
                       shape, x.element)
+
+    def parts_of_heads(self):
+        """Heads that are normed as a whole and go on in two parts, which then lie side by side again."""
+        x = self.heads_of(lambda v: v.shape[2] >= 4)
+        if not x or x.shape[2] < 4:
+            return
+        n = x.shape[2]
+        cut = self.rng.choice([c for c in (n // 2, n // 4, n - 8, 8, 3) if 0 < c < n])
+        whole = self.rng.choice((self.norm_of, lambda v, e: self.put("softmax", [v], v.shape, e),
+                                 lambda v, e: self.put("l2_norm", [v], v.shape, e, "epsilon 1.0e-06")))(x, x.element)
+        parts = []
+        for offset, size in ((0, cut), (cut, n - cut)):
+            shape = x.shape[:2] + (size,)
+            parts.append(self.emit(f"tensor.extract_slice {whole.name}[0, 0, {offset}] [{self.tokens()}, {x.shape[1]},"
+                                   f" {size}] [1, 1, 1] : {self.of(whole)} to {self.type(shape, x.element)}", shape,
+                                   x.element, keep=False))
+        changed = self.rng.randrange(2)
+        parts[changed] = self.put(self.rng.choice(("neg", "silu", "tanh")), [parts[changed]], parts[changed].shape,
+                                  x.element)
+        if self.chance(0.3):
+            parts.reverse()
+        a, b = parts
+        self.emit(f"hk.concat 2 ({a.name}, {b.name}) : {self.of(a)}, {self.of(b)} -> {self.type(x.shape, x.element)}",
+                  x.shape, x.element)
+
+    def heads_first(self):
+        """Heads in front of tokens, and what is computed of them there."""
+        x = self.heads_of()
+        if not x:
+            return
+        order = self.rng.choice(((1, 0, 2), (1, 0, 2), (2, 0, 1), (1, 2, 0)))
+        shape = tuple(x.shape[d] for d in order)
+        y = self.put("transpose", [x], shape, x.element, str(list(order)))
+        other = self.argument(shape, x.element)
+        y = self.put(self.rng.choice(("mul", "add")), [y, other], shape, x.element)
+        self.end(self.put("cast", [y], shape, self.rng.choice([e for e in REALS if e != x.element])))
 
     def copy(self):
         x = self.pick()
