@@ -112,6 +112,15 @@ HK_DEV RowEnd finishRow(float maximum, float sum) {
   return {1.f / sum,
           (softmaxBase(maximum) + log2<1>(Vec<float, 1>(sum))[0]) * kLn2};
 }
+/// A sink in base 2: finite where it is, so that it can be subtracted from
+/// itself.
+HK_DEV float sinkLogit(float sink) {
+  constexpr float most = 3.4028234663852886e38f;
+  float logit = sink * kLog2E;
+  if (__builtin_fabsf(sink) <= most)
+    logit = __builtin_fminf(__builtin_fmaxf(logit, -most), most);
+  return logit;
+}
 /// The same, with the logit of a sink that has no value (if the spec has one).
 template <AttentionSpec S, class R>
 HK_DEV RowEnd finishRow(const AttentionArgs<S, R> &a, i64 head, float maximum,
@@ -120,11 +129,12 @@ HK_DEV RowEnd finishRow(const AttentionArgs<S, R> &a, i64 head, float maximum,
     return {1.f, 0.f};
   if constexpr (!S.sink)
     return finishRow(maximum, sum);
-  float logit = a.sink[head] * kLog2E;
-  float top = maximum > logit ? maximum : logit;
-  float base = softmaxBase(top), factor = softmaxExp2(maximum - base);
-  RowEnd end = finishRow(top, sum * factor + softmaxExp2(logit - base));
-  return {end.factor * factor, end.lse};
+  float sink = a.sink[head], logit = sinkLogit(sink);
+  bool outweighs = !(maximum > logit);
+  float top = outweighs ? logit : maximum, base = softmaxBase(top);
+  float factor = softmaxExp2(maximum - base);
+  RowEnd end = finishRow(0.f, sum * factor + softmaxExp2(logit - base));
+  return {end.factor * factor, end.lse + (outweighs ? sink : base * kLn2)};
 }
 
 } // namespace hk

@@ -26,7 +26,7 @@ HK_DEV void sinkGradient(const AttentionBackwardArgs<S> &a, i64 g, i64 head,
                          float *scratch) {
   BackwardBlock w = {};
   w.head = i32(head);
-  float sum[1] = {}, sink = a.sink[head * S.group + g] * kBackwardLog2E;
+  float sum[1] = {}, sink = a.sink[head * S.group + g];
   for (i64 b = 0; b < a.batch; ++b) {
     w.sequence = i32(b);
     w.queries = i32(a.queries);
@@ -42,11 +42,11 @@ HK_DEV void sinkGradient(const AttentionBackwardArgs<S> &a, i64 g, i64 head,
       if (seen.begin >= seen.end)
         continue;
       i64 row = i * S.group + g;
-      float base = backwardBase(*numbers.lse.at(row));
-      float delta = *numbers.delta.at(row);
-      using F = Vec<float, 1>;
-      sum[0] =
-          __builtin_fmaf(-backwardExp2<1>(F(sink - base))[0], delta, sum[0]);
+      float lse = *numbers.lse.at(row), delta = *numbers.delta.at(row);
+      if (lse == -__builtin_inff())
+        continue;
+      Vec<float, 1> share((sink - lse) * kBackwardLog2E); // of the sink, base 2
+      sum[0] = __builtin_fmaf(-backwardExp2<1>(share)[0], delta, sum[0]);
     }
   }
   rowReduce<Sum, Threads, Threads>(sum, scratch);

@@ -20,9 +20,11 @@ namespace hk {
 
 inline constexpr float kBackwardLog2E = 1.4426950408889634f;
 
-/// What is subtracted from the base-2 scores of a query.
+/// What is subtracted from the base-2 scores of a query. That of one that sees
+/// no key may be the logit of a sink, which in base 2 may be no f32.
 HK_DEV float backwardBase(float lse) {
-  return lse == -__builtin_inff() ? __builtin_inff() : lse * kBackwardLog2E;
+  float base = lse * kBackwardLog2E;
+  return base == -__builtin_inff() ? __builtin_inff() : base;
 }
 
 /// 2^x; results below 2^-126 may be 0.
