@@ -39,9 +39,8 @@ __global__ void transposeNoBankConflicts(T *odata, const T *idata, int width,
     if (x < height && y + j < width)
       odata[(y + j) * height + x] = tile[threadIdx.x][threadIdx.y + j];
 }
-template __global__ void transposeNoBankConflicts<double>(double *,
-                                                          const double *, int,
-                                                          int);
+template __global__ void
+transposeNoBankConflicts<double>(double *, const double *, int, int);
 
 // Tree reduction in dynamic LDS, then one atomic of a double.
 __global__ void __launch_bounds__(256)
@@ -129,9 +128,9 @@ __global__ void stencil_3d(float *out, const float *in, int nx, int ny,
     float value = c_coeff[0] * current;
 #pragma unroll
     for (int r = 1; r <= RADIUS; ++r)
-      value += c_coeff[r] * (tile[ty][tx - r] + tile[ty][tx + r] +
-                             tile[ty - r][tx] + tile[ty + r][tx] +
-                             behind[r - 1] + front[r - 1]);
+      value +=
+          c_coeff[r] * (tile[ty][tx - r] + tile[ty][tx + r] + tile[ty - r][tx] +
+                        tile[ty + r][tx] + behind[r - 1] + front[r - 1]);
     out[iz * stride + idx] = value;
     for (int i = RADIUS - 1; i > 0; --i)
       behind[i] = behind[i - 1];
@@ -348,8 +347,9 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN))
       c = alpha * acc[i][j] + beta * c;
     }
 }
-template __global__ void gemm_register_tiled<float, 64, 64, 8, 8, 8>(
-    int, int, int, float, const float *, const float *, float, float *);
+template __global__ void
+gemm_register_tiled<float, 64, 64, 8, 8, 8>(int, int, int, float, const float *,
+                                            const float *, float, float *);
 
 int main(int argc, char **argv) {
   const int n = argc > 1 ? atoi(argv[1]) : 1 << 20;

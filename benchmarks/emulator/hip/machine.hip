@@ -17,8 +17,9 @@ __device__ inline int32x4_t make_srsrc(const void *ptr, uint32_t range) {
   buffer_resource r{ptr, range, 0x110000};
   return __builtin_bit_cast(int32x4_t, r);
 }
-__device__ float llvm_amdgcn_raw_buffer_load_fp32(
-    int32x4_t, int, int, int) __asm("llvm.amdgcn.raw.buffer.load.f32");
+__device__ float
+llvm_amdgcn_raw_buffer_load_fp32(int32x4_t, int, int,
+                                 int) __asm("llvm.amdgcn.raw.buffer.load.f32");
 __device__ void llvm_amdgcn_raw_buffer_store_fp32(
     float, int32x4_t, int, int, int) __asm("llvm.amdgcn.raw.buffer.store.f32");
 __device__ float llvm_amdgcn_raw_buffer_atomic_add_fp32(
@@ -49,8 +50,8 @@ __global__ void buffer_atomic(float *sum, const float *in) {
 
 // Sum over a wave by DPP, as rocPRIM and CK do.
 template <int ctrl> __device__ inline float dpp_add(float v) {
-  int moved = __builtin_amdgcn_update_dpp(0, __float_as_int(v), ctrl, 0xf, 0xf,
-                                          false);
+  int moved =
+      __builtin_amdgcn_update_dpp(0, __float_as_int(v), ctrl, 0xf, 0xf, false);
   return v + __int_as_float(moved);
 }
 __global__ void dpp_reduce(const float *in, float *out) {
@@ -61,18 +62,19 @@ __global__ void dpp_reduce(const float *in, float *out) {
   v = dpp_add<0x118>(v);
   v = dpp_add<0x142>(v); // row_bcast:15
   v = dpp_add<0x143>(v); // row_bcast:31
-  float total = __int_as_float(
-      __builtin_amdgcn_readlane(__float_as_int(v), 63));
+  float total =
+      __int_as_float(__builtin_amdgcn_readlane(__float_as_int(v), 63));
   if (threadIdx.x == 0)
     out[blockIdx.x] = total;
 }
 __global__ void swizzles(const int *in, int *out) {
   int v = in[threadIdx.x];
-  int a = __builtin_amdgcn_ds_swizzle(v, 0x041f); // swap neighbours
+  int a = __builtin_amdgcn_ds_swizzle(v, 0x041f);            // swap neighbours
   int b = __builtin_amdgcn_mov_dpp(v, 0x1b, 0xf, 0xf, true); // quad reversed
   int c = __builtin_amdgcn_perm(v, a, 0x01020304);
   int d = __builtin_amdgcn_ubfe(v, 4, 12) + __builtin_amdgcn_sbfe(v, 8, 7);
-  int e = __builtin_amdgcn_alignbyte(v, a, 1) ^ __builtin_amdgcn_sad_u8(v, a, b);
+  int e =
+      __builtin_amdgcn_alignbyte(v, a, 1) ^ __builtin_amdgcn_sad_u8(v, a, b);
   int f = __builtin_amdgcn_readfirstlane(v) + __builtin_amdgcn_mbcnt_lo(~0u, 0);
   out[threadIdx.x] = a + 3 * b + 5 * c + 7 * d + 11 * e + 13 * f;
 }
@@ -82,8 +84,9 @@ __global__ void __launch_bounds__(256)
     direct_copy(const float *in, float *out, int tiles) {
   __shared__ float lds[2][256];
   auto issue = [&](int t) {
-    auto *to = (__attribute__((address_space(3))) void *)(
-        &lds[t & 1][__builtin_amdgcn_readfirstlane(threadIdx.x) & ~63]);
+    auto *to =
+        (__attribute__((address_space(3))) void
+             *)(&lds[t & 1][__builtin_amdgcn_readfirstlane(threadIdx.x) & ~63]);
     __builtin_amdgcn_global_load_lds(
         (__attribute__((address_space(1))) void *)(in + t * 256 + threadIdx.x),
         to, 4, 0, 0);
@@ -165,8 +168,8 @@ __global__ void stream_copy(const float4v *in, float4v *out, int n) {
 #ifdef __gfx950__
 // A wider direct load, a transposing read and the halves' swaps.
 typedef short short4v __attribute__((ext_vector_type(4)));
-__global__ void __launch_bounds__(64) wide_direct(const float4v *in,
-                                                  float4v *out) {
+__global__ void __launch_bounds__(64)
+    wide_direct(const float4v *in, float4v *out) {
   __shared__ float4v lds[64];
   __builtin_amdgcn_global_load_lds(
       (__attribute__((address_space(1))) void *)(in + threadIdx.x),
@@ -175,8 +178,8 @@ __global__ void __launch_bounds__(64) wide_direct(const float4v *in,
   __syncthreads();
   out[threadIdx.x] = lds[threadIdx.x ^ 21];
 }
-__global__ void __launch_bounds__(64) wide_buffer_direct(const float4v *in,
-                                                         float4v *out, int n) {
+__global__ void __launch_bounds__(64)
+    wide_buffer_direct(const float4v *in, float4v *out, int n) {
   __shared__ float4v lds[64];
   __amdgpu_buffer_rsrc_t a =
       __builtin_amdgcn_make_buffer_rsrc((void *)in, 0, n, 0x00027000);
@@ -187,8 +190,8 @@ __global__ void __launch_bounds__(64) wide_buffer_direct(const float4v *in,
   __syncthreads();
   out[threadIdx.x] = lds[threadIdx.x ^ 21];
 }
-__global__ void __launch_bounds__(64) transposing(const short4v *in,
-                                                  short4v *out) {
+__global__ void __launch_bounds__(64)
+    transposing(const short4v *in, short4v *out) {
   __shared__ short4v lds[64];
   lds[threadIdx.x] = in[threadIdx.x];
   __syncthreads();

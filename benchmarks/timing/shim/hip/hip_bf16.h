@@ -57,9 +57,7 @@ HK_BINARY(__hdiv, x / y)
 HK_BINARY(__hmax, __builtin_fmaxf(x, y))
 HK_BINARY(__hmin, __builtin_fminf(x, y))
 #undef HK_BINARY
-HK_BF16 __hip_bfloat16 __habs(__hip_bfloat16 x) {
-  return __builtin_fabsf(x);
-}
+HK_BF16 __hip_bfloat16 __habs(__hip_bfloat16 x) { return __builtin_fabsf(x); }
 HK_BF16 __hip_bfloat16 __hneg(__hip_bfloat16 x) { return -float(x); }
 #undef HK_BF16
 #define HK_COMPARE(name, op)                                                   \
@@ -75,12 +73,12 @@ HK_COMPARE(__hgt, >)
 HK_COMPARE(__hge, >=)
 #undef HK_COMPARE
 
-static inline __device__ __hip_bfloat162
-unsafeAtomicAdd(__hip_bfloat162 *p, __hip_bfloat162 v) {
+static inline __device__ __hip_bfloat162 unsafeAtomicAdd(__hip_bfloat162 *p,
+                                                         __hip_bfloat162 v) {
   typedef short Pair __attribute__((ext_vector_type(2)));
-  return __builtin_bit_cast(
-      __hip_bfloat162, __builtin_amdgcn_flat_atomic_fadd_v2bf16(
-                           (Pair *)p, __builtin_bit_cast(Pair, v)));
+  return __builtin_bit_cast(__hip_bfloat162,
+                            __builtin_amdgcn_flat_atomic_fadd_v2bf16(
+                                (Pair *)p, __builtin_bit_cast(Pair, v)));
 }
 static inline __device__ __hip_bfloat162 atomicAdd(__hip_bfloat162 *p,
                                                    __hip_bfloat162 v) {

@@ -28,8 +28,8 @@ class thread_block : public thread_group {
 public:
   __device__ thread_block()
       : thread_group(blockDim.x * blockDim.y * blockDim.z,
-                     threadIdx.x + blockDim.x * (threadIdx.y +
-                                                 blockDim.y * threadIdx.z),
+                     threadIdx.x +
+                         blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z),
                      true) {}
   static __device__ void sync() { __syncthreads(); }
   static __device__ dim3 group_index() {

@@ -82,7 +82,9 @@ HK_HALF __half __hneg(__half x) { return -x; }
 HK_HALF __half __habs(__half x) { return __builtin_fabsf16(x); }
 HK_HALF __half2 __hneg2(__half2 x) { return -x; }
 HK_HALF __half2 __habs2(__half2 x) { return __builtin_elementwise_abs(x); }
-HK_HALF __half2 __float2half2_rn(float x) { return __half2{__half(x), __half(x)}; }
+HK_HALF __half2 __float2half2_rn(float x) {
+  return __half2{__half(x), __half(x)};
+}
 HK_HALF __half2 __float22half2_rn(float2 v) {
   return __half2{__half(v.x), __half(v.y)};
 }
@@ -95,9 +97,7 @@ HK_HALF float __high2float(__half2 v) { return v[1]; }
 HK_HALF unsigned short __half_as_ushort(__half x) {
   return __builtin_bit_cast(unsigned short, x);
 }
-HK_HALF short __half_as_short(__half x) {
-  return __builtin_bit_cast(short, x);
-}
+HK_HALF short __half_as_short(__half x) { return __builtin_bit_cast(short, x); }
 HK_HALF __half __ushort_as_half(unsigned short x) {
   return __builtin_bit_cast(__half, x);
 }

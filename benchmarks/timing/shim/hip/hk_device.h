@@ -148,8 +148,7 @@ static inline __device__ void __nanosleep(unsigned) {
   __builtin_amdgcn_s_sleep(1);
 }
 // What a kernel prints, nobody reads.
-template <class... A>
-static inline __device__ int printf(const char *, A...) {
+template <class... A> static inline __device__ int printf(const char *, A...) {
   return 0;
 }
 template <class T> static inline __device__ T __ldg(const T *p) { return *p; }
@@ -241,9 +240,7 @@ static inline __device__ unsigned atomicInc(unsigned *p, unsigned last) {
 
 // Of one type as bits of another, and with a rounding of its own.
 #define HK_BITS(name, to, from)                                                \
-  static inline __device__ to name(from x) {                                   \
-    return __builtin_bit_cast(to, x);                                          \
-  }
+  static inline __device__ to name(from x) { return __builtin_bit_cast(to, x); }
 HK_BITS(__int_as_float, float, int)
 HK_BITS(__float_as_int, int, float)
 HK_BITS(__float_as_uint, unsigned, float)

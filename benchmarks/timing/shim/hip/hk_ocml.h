@@ -110,10 +110,9 @@ static __device__ inline double exponential(double x) {
   double r = __builtin_fma(-k, 6.93147180369123816490e-01, x);
   r = __builtin_fma(-k, 1.90821492927058770002e-10, r);
   double p = 1.0 / 6227020800.0;
-  constexpr double inverse[] = {479001600.0, 39916800.0, 3628800.0, 362880.0,
-                                40320.0,     5040.0,     720.0,     120.0,
-                                24.0,        6.0,        2.0,       1.0,
-                                1.0};
+  constexpr double inverse[] = {
+      479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0,
+      120.0,       24.0,       6.0,       2.0,      1.0,     1.0};
 #pragma unroll
   for (int i = 0; i < 13; ++i)
     p = __builtin_fma(p, r, 1.0 / inverse[i]);
@@ -140,9 +139,9 @@ static __device__ inline double logarithm(double x) {
   for (int i = 21; i >= 3; i -= 2)
     p = __builtin_fma(p, z, 1.0 / i);
   double two = 2 * s;
-  return __builtin_fma(double(k), 6.93147180369123816490e-01,
-                       __builtin_fma(two * z, p,
-                                     two + k * 1.90821492927058770002e-10));
+  return __builtin_fma(
+      double(k), 6.93147180369123816490e-01,
+      __builtin_fma(two * z, p, two + k * 1.90821492927058770002e-10));
 }
 static __device__ inline float logarithm(float x) { return __builtin_logf(x); }
 
@@ -233,7 +232,7 @@ template <class T> static __device__ inline T powerOfInt(T x, int n) {
       r *= p;
   return n < 0 ? 1 / r : r;
 }
-/// erfc of x > 0 by a continued fraction, erf of small x by its series.
+/// erf of small x by its series, erfc of x from 1 on by a continued fraction.
 template <class T> static __device__ inline T errorSeries(T x) {
   T z = x * x, term = x, sum = x;
   const int terms = sizeof(T) == 4 ? 28 : 60;
@@ -244,8 +243,8 @@ template <class T> static __device__ inline T errorSeries(T x) {
   return sum * T(1.12837916709551257390);
 }
 template <class T> static __device__ inline T errorFraction(T x) {
-  T f = x;
-  const int terms = sizeof(T) == 4 ? 24 : 60;
+  T f = x; // what is left of n terms is about e^(-x sqrt(8 n))
+  const int terms = sizeof(T) == 4 ? 64 : 200;
   for (int n = terms; n > 0; --n)
     f = x + T(0.5) * n / f;
   return exponential(-x * x) * T(0.56418958354775628695) / f;
@@ -308,13 +307,14 @@ HK_OCML1(log1p, hkshim::logPlus1<T>(x))
 HK_OCML1(sinh, T(0.5) * (hkshim::expMinus1<T>(x) - hkshim::expMinus1<T>(-x)))
 HK_OCML1(cosh, T(0.5) * (hkshim::exponential(x) + hkshim::exponential(-x)))
 HK_OCML1(tanh, hkshim::hyperTangent<T>(x))
-HK_OCML1(asinh, __builtin_elementwise_copysign(
-                    hkshim::logarithm(
-                        hkshim::absOf(x) +
-                        __builtin_elementwise_sqrt(hkshim::fmaOf(x, x, T(1)))),
-                    x))
-HK_OCML1(acosh, hkshim::logarithm(
-                    x + __builtin_elementwise_sqrt((x - 1) * (x + 1))))
+HK_OCML1(asinh,
+         __builtin_elementwise_copysign(
+             hkshim::logarithm(hkshim::absOf(x) +
+                               __builtin_elementwise_sqrt(hkshim::fmaOf(x, x,
+                                                                        T(1)))),
+             x))
+HK_OCML1(acosh,
+         hkshim::logarithm(x + __builtin_elementwise_sqrt((x - 1) * (x + 1))))
 HK_OCML1(atanh, T(0.5) * hkshim::logPlus1<T>(2 * x / (1 - x)))
 HK_OCML1(cbrt, hkshim::cubeRoot<T>(x))
 HK_OCML1(rcbrt, 1 / hkshim::cubeRoot<T>(x))
@@ -322,7 +322,7 @@ HK_OCML1(rsqrt, 1 / __builtin_elementwise_sqrt(x))
 HK_OCML1(erf, hkshim::error<T>(x))
 HK_OCML1(erfc, hkshim::errorRest<T>(x))
 HK_OCML1(erfcx, hkshim::exponential(x *x) * hkshim::errorRest<T>(x))
-HK_OCML1(ncdf, T(0.5) * hkshim::errorRest<T>(x *T(-0.70710678118654752440)))
+HK_OCML1(ncdf, T(0.5) * hkshim::errorRest<T>(x * T(-0.70710678118654752440)))
 HK_OCML2(atan2, hkshim::arctan2<T>(x, y))
 HK_OCML2(fmod, hkshim::remainderOf<T>(x, y, false))
 HK_OCML2(remainder, hkshim::remainderOf<T>(x, y, true))
@@ -349,15 +349,13 @@ __ocml_sincos_f64(double x, __attribute__((opencl_private)) double *c) {
   *c = hkshim::sine(x, 1);
   return hkshim::sine(x, 0);
 }
-inline __device__ float __ocml_modf_f32(float x,
-                                        __attribute__((opencl_private))
-                                        float *whole) {
+inline __device__ float
+__ocml_modf_f32(float x, __attribute__((opencl_private)) float *whole) {
   *whole = __builtin_truncf(x);
   return __builtin_copysignf(x - *whole, x);
 }
-inline __device__ double __ocml_modf_f64(double x,
-                                         __attribute__((opencl_private))
-                                         double *whole) {
+inline __device__ double
+__ocml_modf_f64(double x, __attribute__((opencl_private)) double *whole) {
   *whole = __builtin_trunc(x);
   return __builtin_copysign(x - *whole, x);
 }
