@@ -7,6 +7,7 @@ check reported something in a correct kernel); wrong (values differ); crash;
 uncompiled (the other compiler declines, which says nothing about hk).
 """
 import ctypes
+import json
 import os
 import re
 import sys
@@ -125,6 +126,24 @@ def close(got, want, rtol=0.0, atol=0.0, what="result"):
                     % (what, int(bad.sum()), bad.size, at, got[at], want[at]))
 
 
+def begin_times():
+    """The library writes a modelled time of each launch to one file per process."""
+    if "HK_EMU_TIMING" not in os.environ:
+        os.environ["HK_EMU_TIMING"] = os.path.join(tempfile.mkdtemp(dir=os.environ.get("HK_FOREIGN_WORK")), "times")
+    open(os.environ["HK_EMU_TIMING"], "w").close()
+
+
+def check_times(kernel):
+    """One modelled time since begin_times(): a launch alone takes microseconds, and none of the cases milliseconds."""
+    with open(os.environ["HK_EMU_TIMING"]) as f:
+        lines = [json.loads(line) for line in f]
+    if len(lines) != 1:
+        raise Wrong("%s: %d modelled times" % (kernel, len(lines)))
+    burst, sustained = (lines[0][k] for k in ("burst_us", "sustained_us"))
+    if not (1 < burst <= sustained < 2000 and lines[0]["clocks"] > 100 and lines[0]["limit"]):
+        raise Wrong("%s: no sane time: %s" % (kernel, json.dumps(lines[0])[:300]))
+
+
 def describe(fn, option):
     return fn.__name__ + "".join(" %s=%s" % item for item in option.items())
 
@@ -175,6 +194,7 @@ def main():
     counts = {}
     with tempfile.TemporaryDirectory() as work:
         log = os.path.join(work, "log")
+        os.environ["HK_FOREIGN_WORK"] = work
         for fn, chip, option in CASES:
             name = "%s %s" % (chip, describe(fn, option))
             if not wanted.search(name):

@@ -36,6 +36,7 @@ public:
   const Inst *instAt(uint64_t pc) const { return file->instAt(pc); }
   bool mayHaveHazards() const { return file->mayHaveHazards(); }
   bool mayRelease() const { return file->mayRelease(); }
+  bool knowsLooks() const { return file->knowsLooks(); }
   uint64_t imageBase() const { return base; }
   const Chip &chip() const { return file->chip(); }
   std::string sourceOf(uint64_t pc) const { return file->sourceOf(pc); }

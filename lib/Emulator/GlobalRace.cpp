@@ -60,15 +60,18 @@ struct Other {
   bool atomic = false; ///< it has used atomics alone
 };
 
-Other conflict(CellView c, uint64_t me, unsigned mask, Use use) {
+/// An atomic conflicts with reads only where `atomicsMeetReads`.
+Other conflict(CellView c, uint64_t me, unsigned mask, Use use,
+               bool atomicsMeetReads) {
   Other other;
   if (c.writer() && c.writer() != me && (c.bytesWritten() & mask) &&
       !(use == Use::Atomic && c.atomic())) {
     other.workgroup = c.writer();
     other.atomic = c.atomic();
   }
-  if (use == Use::Write && c.reader() && c.reader() != me &&
-      (c.bytesRead() & mask)) {
+  bool meetsReads =
+      use == Use::Write || (use == Use::Atomic && atomicsMeetReads);
+  if (meetsReads && c.reader() && c.reader() != me && (c.bytesRead() & mask)) {
     other.read = true;
     if (!other.workgroup)
       other.workgroup = c.reader();
@@ -78,7 +81,7 @@ Other conflict(CellView c, uint64_t me, unsigned mask, Use use) {
 
 /// One word; `mask` says which bytes.
 Other touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
-                Use use, uint64_t &firstTouches) {
+                Use use, bool atomicsMeetReads, uint64_t &firstTouches) {
   CellView c{__atomic_load_n(cell, __ATOMIC_RELAXED)};
   if (c.tag() != tag) {
     ++firstTouches;
@@ -86,9 +89,11 @@ Other touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
   }
   uint64_t writer = c.writer(), reader = c.reader();
   unsigned wrote = c.bytesWritten(), read = c.bytesRead();
-  Other other = conflict(c, me, mask, use);
+  Other other = conflict(c, me, mask, use, atomicsMeetReads);
   bool atomic = c.atomic();
-  if (use == Use::Atomic && writer && writer != me && atomic) {
+  if (use == Use::Look) {
+    // Leaves no trace.
+  } else if (use == Use::Atomic && writer && writer != me && atomic) {
     // Several may update a word; the bytes that all did stay.
     writer = kMany;
     wrote &= mask;
@@ -133,7 +138,8 @@ static Other raceAccess(Wave &w, uint64_t address, unsigned bytes, Use use,
     if (end < word + 4)
       mask &= 0xfu >> (word + 4 - end);
     uint64_t *cell = memory.raceCell(word);
-    Other hit = touchCell(cell, w.launch->tag, me, mask, use, first);
+    Other hit = touchCell(cell, w.launch->tag, me, mask, use,
+                          w.object->knowsLooks(), first);
     if (hit.workgroup && !found.workgroup &&
         (!value || hit.read ||
          !storesSameBytes(w, *value, lane, unsigned(address - begin),
@@ -163,10 +169,10 @@ static bool touchRun(Wave &w, uint64_t begin, uint64_t end, bool write) {
     if (CellView{now}.tag() != tag) {
       __atomic_store_n(cell, usual.mine, __ATOMIC_RELAXED);
       ++first;
-    } else if (conflict(CellView{now}, me, 15, use).workgroup) {
+    } else if (conflict(CellView{now}, me, 15, use, false).workgroup) {
       break;
     } else {
-      touchCell(cell, tag, me, 15, use, first);
+      touchCell(cell, tag, me, 15, use, false, first);
     }
   }
   w.wg->counters.compulsoryBytes += 4 * first;
@@ -246,6 +252,9 @@ void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
   if (w.launch->singleWorkgroup && !w.launch->options.counters)
     return;
   bool write = use == Use::Write;
+  if (use == Use::Read && inst.looks)
+    use = Use::Look;
+  bool plain = use == Use::Read || write;
   // Loads and stores of device scope are how they synchronise.
   if (inst.m.sc1 && use != Use::Atomic) {
     for (uint64_t m = at.mask; write && m; m &= m - 1)
@@ -254,17 +263,17 @@ void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
   }
   if (write && w.checks && w.object->mayRelease())
     noteStores(w, at, bytes);
-  if (use != Use::Atomic && isRun(at, bytes) &&
+  if (plain && isRun(at, bytes) &&
       touchRun(w, at.a[0], at.a[0] + uint64_t(kLanes) * bytes, write))
     return;
   auto before = [&](auto words) { return touchedBefore<words>(w, at, write); };
-  if (use != Use::Atomic && at.aligned && withWords(bytes, before))
+  if (plain && at.aligned && withWords(bytes, before))
     return;
   for (uint64_t m = at.mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
     Other met = raceAccess(w, at.a[l], bytes, use, l, value);
     uint64_t other = met.workgroup;
-    if (!other)
+    if (!other || (use == Use::Look && met.atomic))
       continue;
     // Workgroups that atomics have ordered before this one are trusted, but for
     // what they stored after their release or had not waited for.
@@ -278,18 +287,19 @@ void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
                           ? "several workgroups"
                           : "workgroup number " + std::to_string(other - 1);
     std::string text =
-        std::string(use == Use::Read    ? "reads"
+        std::string(isRead(use)         ? "reads"
                     : use == Use::Write ? "writes"
                                         : "updates") +
         " memory that " + who +
         (use == Use::Write ? " also accessed"
+         : met.read        ? " read plainly"
          : met.atomic      ? " updated by atomics"
                            : " also wrote") +
         (open ? " in this launch, after its release or without waiting for the "
                 "store before it"
               : " in this launch, without synchronisation");
     reportRace(w, w.finding(inst, Check::GlobalRace, int(l), at.a[l], text),
-               use == Use::Read && met.atomic);
+               use == Use::Read && met.atomic ? 1u << w.index : 0);
     return;
   }
 }

@@ -134,6 +134,7 @@ struct alignas(64) Inst {
   uint16_t clocks = 4;
   bool complex = false; ///< DPP, SDWA, source or result modifiers present
   bool hasTarget = false;
+  bool looks = false;       ///< a load with which a compare-and-swap begins
   int16_t branchOffset = 0; ///< in words, from the next instruction
   int32_t target = -1;      ///< index of the branch target
   uint32_t raw = 0;         ///< packed immediate of s_waitcnt, hwreg, gpr_idx

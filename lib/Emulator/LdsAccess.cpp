@@ -55,10 +55,8 @@ bool accessLane(Wave &w, uint32_t address, unsigned bytes, unsigned lane,
 } // namespace
 
 std::string describeRace(Use use, Use other, unsigned wave) {
-  const char *kind = use == Use::Read     ? "RAW"
-                     : other == Use::Read ? "WAR"
-                                          : "WAW";
-  const char *did = other == Use::Read    ? " read"
+  const char *kind = isRead(use) ? "RAW" : isRead(other) ? "WAR" : "WAW";
+  const char *did = isRead(other)         ? " read"
                     : other == Use::Write ? " wrote"
                                           : " updated (by an atomic)";
   return std::string(kind) + " race: wave " + std::to_string(wave) + did;
@@ -78,7 +76,7 @@ void checkLdsBounds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
     at.mask &= ~(1ull << l);
     if (!reported)
       w.report(inst, Check::LdsBounds, int(l), at.a[l],
-               std::string(use == Use::Read ? "read" : "write") + " of " +
+               std::string(isRead(use) ? "read" : "write") + " of " +
                    std::to_string(bytes) + " bytes at LDS address " +
                    std::to_string(at.a[l]) + ", the workgroup has " +
                    std::to_string(size) + " bytes");
@@ -114,10 +112,14 @@ void checkLdsRaces(Wave &w, const Inst &inst, const LdsAddresses &at,
         describeRace(use, conflict.other, conflict.otherWave) +
         " this LDS word and no barrier (with its s_waitcnt before) lies "
         "between";
-    reportRace(w,
-               w.finding(inst, Check::LdsRace, int(l), conflict.address, text),
-               use == Use::Read && conflict.other == Use::Atomic);
-    return;
+    if (use == Use::Look && conflict.other == Use::Atomic)
+      continue;
+    Finding finding =
+        w.finding(inst, Check::LdsRace, int(l), conflict.address, text);
+    unsigned readers = raceReaders(w, use, conflict.other, conflict.readers);
+    reportRace(w, std::move(finding), readers);
+    if (!readers)
+      return;
   }
 }
 
@@ -162,7 +164,8 @@ void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
   if (!w.checks)
     return;
   if (w.wg->waves.size() > 1)
-    checkLdsRaces(w, inst, at, bytes, use, value);
+    checkLdsRaces(w, inst, at, bytes,
+                  use == Use::Read && inst.looks ? Use::Look : use, value);
   if (own && w.wg->lds.hasDma())
     checkOwnLoads(w, inst, at);
 }
@@ -175,7 +178,7 @@ int32_t touchLds(Wave &w, const LdsAddresses &at, unsigned bytes, Use use) {
 
 void countLds(Wave &w, const LdsAddresses &at, unsigned bytes, Use use) {
   LdsService service =
-      serveLds(w.object->chip(), use == Use::Read, at.a, at.mask, bytes);
+      serveLds(w.object->chip(), isRead(use), at.a, at.mask, bytes);
   if (w.trace)
     traceLds(w, service.clocks);
   Counters &c = w.wg->counters;

@@ -28,27 +28,47 @@ void LdsShadow::reset(uint32_t bytes) {
     lastSplit = 0;
     return;
   }
-  // Intervals only grow, so the cells need no clearing between workgroups.
-  ++interval;
+  // The next interval makes the cells old, so they need no clearing.
+  nextInterval();
   std::memset(def.data(), 0, def.size());
   if (!dma.empty())
     dma.clear();
 }
 
+void LdsShadow::nextInterval() {
+  if (++interval)
+    return;
+  // The numbers begin anew, so that no old cell may be left.
+  words.assign(words.size(), Cell());
+  parts.assign(parts.size(), Cell());
+  splitInterval.assign(splitInterval.size(), 0);
+  lastSplit = 0;
+  interval = 1;
+}
+
 void LdsShadow::noteConflict(uint64_t cell, uint64_t others, uint32_t address,
                              LdsConflict &conflict) {
-  unsigned changed = uint16_t(cell >> 32), plain = uint16_t(cell >> 48);
-  unsigned found = uint16_t(others >> 32) | uint16_t(others >> 48);
-  unsigned wrote = found & changed & plain;
-  conflict.anyRead |= (found & plain & ~changed) != 0;
+  unsigned changed = uint16_t(cell >> 32) | uint16_t(cell >> 48);
+  unsigned read = uint16_t(others >> 16), wrote = uint16_t(others >> 32);
+  unsigned updated = uint16_t(others >> 48);
+  conflict.anyRead |= (read & ~changed) != 0;
   if (conflict.found)
     return;
   conflict.found = true;
   conflict.address = address;
-  conflict.otherWave = unsigned(__builtin_ctz(wrote ? wrote : found));
-  conflict.other = wrote                               ? Use::Write
-                   : changed >> conflict.otherWave & 1 ? Use::Atomic
-                                                       : Use::Read;
+  unsigned who = wrote ? wrote : updated ? updated : read;
+  conflict.otherWave = unsigned(__builtin_ctz(who));
+  conflict.other = wrote ? Use::Write : updated ? Use::Atomic : Use::Read;
+  conflict.readers = uint16_t(wrote | updated ? 0 : read);
+}
+
+void LdsShadow::forgetRead(uint32_t address, unsigned wave) {
+  uint64_t read = bitOf(wave, Use::Read);
+  uint32_t word = address / 4;
+  words[word] &= ~read;
+  if (splitInterval[word] == interval)
+    for (unsigned k = 0; k < 4; ++k)
+      parts[word * 4 + k] &= ~read;
 }
 
 bool LdsShadow::accessParts(uint32_t address, uint32_t size, unsigned wave,

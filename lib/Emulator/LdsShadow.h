@@ -20,9 +20,11 @@
 namespace hk::emu {
 
 /// What an access does. A write conflicts with everything of another wave, a
-/// read with writes and atomics, an atomic with writes alone: that an earlier
-/// read of the word was no part of a compare-and-swap loop cannot be known.
-enum class Use : uint8_t { Read, Write, Atomic };
+/// read with writes and atomics, an atomic with writes and reads. A look is the
+/// read with which a compare-and-swap begins (see Looks.h): it conflicts as a
+/// read does, and nothing conflicts with it, as the swap itself tells more.
+enum class Use : uint8_t { Read, Write, Atomic, Look };
+inline bool isRead(Use use) { return use == Use::Read || use == Use::Look; }
 
 /// What an LDS access conflicts with: its first conflicting word or byte, and
 /// whether any conflicts because another wave read it.
@@ -31,12 +33,13 @@ struct LdsConflict {
   bool found = false, anyRead = false;
   Use other = Use::Read; ///< what the other wave did, as far as it is known
   uint32_t otherWave = 0;
+  uint16_t readers = 0; ///< waves that an atomic meets by their reads alone
 };
 
 class LdsShadow {
 public:
   void reset(uint32_t bytes);
-  void nextInterval() { ++interval; }
+  void nextInterval();
 
   /// Records an access of `size` bytes; true means it conflicts.
   bool access(uint32_t address, uint32_t size, unsigned wave, Use use,
@@ -56,7 +59,7 @@ public:
                      Use use) {
     if (lastSplit == interval || use == Use::Atomic)
       return false;
-    uint64_t mine = ownBits(wave, use), others = conflictBits(wave, use);
+    uint64_t mine = bitOf(wave, use), others = conflictBits(wave, use);
     uint64_t found = 0;
     if (mask == ~0ull) {
       for (unsigned l = 0; l < 64; ++l)
@@ -67,6 +70,9 @@ public:
     }
     return !(found & others);
   }
+
+  /// The wave compares and swaps what it has read: no read of its own is left.
+  void forgetRead(uint32_t address, unsigned wave);
 
   uint8_t *bytes() { return data.data(); }
   uint32_t size() const { return length; }
@@ -83,46 +89,38 @@ public:
   }
 
 private:
-  /// Bits 0-31 the interval; 32-47 the waves that changed the word in it, by a
-  /// store or an atomic; 48-63 those that touched it plainly, by a load or a
-  /// store. A wave that wrote has both bits; one that used atomics has the
-  /// first alone, also if it read the word.
+  /// Bits 0-15 the interval; 16-31 the waves that read the word in it, 32-47
+  /// those that wrote it, 48-63 those that updated it by atomics.
   using Cell = uint64_t;
-  uint32_t length = 0, interval = 1;
+  uint32_t length = 0;
+  uint16_t interval = 1;
   std::vector<uint8_t> data, def;
   std::vector<Cell> words;
   /// Cells per byte, used for words that were accessed in part.
   std::vector<Cell> parts;
-  std::vector<uint32_t> splitInterval;
-  uint32_t lastSplit = 0; ///< interval of the latest partial access
+  std::vector<uint16_t> splitInterval;
+  uint16_t lastSplit = 0; ///< interval of the latest partial access
   std::vector<uint64_t> dma;
 
   bool accessParts(uint32_t address, uint32_t size, unsigned wave, Use use,
                    LdsConflict &conflict);
 
-  static uint64_t ownBits(unsigned wave, Use use) {
-    uint64_t changed = use == Use::Read ? 0 : 1ull << 32;
-    uint64_t plain = use == Use::Atomic ? 0 : 1ull << 48;
-    return (changed | plain) << wave;
+  static uint64_t bitOf(unsigned wave, Use use) {
+    return use == Use::Look ? 0 : 1ull << (16 + 16 * unsigned(use)) << wave;
   }
-  /// Waves whose bits may conflict with a read or a write.
+  static constexpr uint64_t kReads = 0xffffull << 16, kWrites = kReads << 16,
+                            kAtomics = kWrites << 16;
+  /// Waves whose bits may conflict with this use.
   static uint64_t conflictBits(unsigned wave, Use use) {
-    uint64_t plain = use == Use::Read ? 0 : 0xffffull << 48;
-    return (0xffffull << 32 | plain) & ~ownBits(wave, Use::Write);
+    uint64_t kinds = kWrites;
+    kinds |= use == Use::Atomic ? 0 : kAtomics;
+    kinds |= isRead(use) ? 0 : kReads;
+    return kinds & ~(0x0001000100010000ull << wave);
   }
-  /// Adds a read or a write to the cell; an older interval's bits go. A read by
-  /// a wave that has changed the word adds nothing.
+  /// Adds an access to the cell; an older interval's bits go.
   uint64_t mark(Cell &cell, uint64_t mine) const {
-    Cell c = uint32_t(cell) == interval ? cell : interval;
-    bool isRead = !(mine & 0xffffull << 32);
-    cell = c | (mine & ~(isRead ? c << 16 : 0));
-    return c;
-  }
-  /// The same for an atomic, which takes the place of a read before it.
-  uint64_t markAtomic(Cell &cell, unsigned wave) const {
-    Cell c = uint32_t(cell) == interval ? cell : interval;
-    Cell readOnly = ownBits(wave, Use::Read) & ~(c << 16);
-    cell = (c & ~readOnly) | ownBits(wave, Use::Atomic);
+    Cell c = uint16_t(cell) == interval ? cell : interval;
+    cell = c | mine;
     return c;
   }
   template <unsigned Words> uint64_t touchAll(uint32_t address, uint64_t mine) {
@@ -134,15 +132,11 @@ private:
   }
   bool touch(Cell &cell, uint32_t address, unsigned wave, Use use,
              LdsConflict &conflict) {
-    bool atomic = use == Use::Atomic;
-    uint64_t before =
-        atomic ? markAtomic(cell, wave) : mark(cell, ownBits(wave, use));
-    uint64_t met = atomic ? before & before >> 16 : before;
-    uint64_t others = met & conflictBits(wave, atomic ? Use::Read : use);
+    uint64_t before = mark(cell, bitOf(wave, use));
+    uint64_t others = before & conflictBits(wave, use);
     if (__builtin_expect(others == 0, 1))
       return false;
-    noteConflict(before & ~ownBits(wave, Use::Write), others, address,
-                 conflict);
+    noteConflict(before, others, address, conflict);
     return true;
   }
   static void noteConflict(uint64_t cell, uint64_t others, uint32_t address,

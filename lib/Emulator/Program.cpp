@@ -13,6 +13,7 @@
 #include "Program.h"
 #include "Decoder.h"
 #include "Hazards.h"
+#include "Looks.h"
 #include "Metadata.h"
 #include "OpTable.h"
 #include <algorithm>
@@ -328,6 +329,7 @@ private:
     const char *watch = std::getenv("HK_EMU_HAZARDS");
     program.hazards =
         watch && *watch && *watch != '0' && mayHaveHazard(program);
+    program.looksKnown = markLooks(program.insts);
     for (const Inst &inst : program.insts)
       program.releases |=
           inst.m.sc1 || inst.op->name.find("_atomic_") != std::string::npos;

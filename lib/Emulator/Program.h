@@ -74,6 +74,8 @@ public:
   bool mayHaveHazards() const { return hazards; }
   /// Some instruction may release stores to other workgroups; see SyncTable.h.
   bool mayRelease() const { return releases; }
+  /// Of every compare-and-swap it is known which loads it begins with.
+  bool knowsLooks() const { return looksKnown; }
   /// The segments as they lie in memory, before relocation, and kFetchAhead
   /// zeros for the disassembler, which fetches past the last instruction.
   static constexpr size_t kFetchAhead = 16;
@@ -103,7 +105,7 @@ private:
   std::vector<Kernel> kernelList;
   std::vector<Inst> insts;
   std::vector<RegisterMask> masks;
-  bool hazards = false, releases = false;
+  bool hazards = false, releases = false, looksKnown = false;
   std::deque<std::string> texts;
   std::vector<int32_t> indexOf;
   std::unordered_map<std::string, std::pair<uint64_t, uint64_t>> globals;

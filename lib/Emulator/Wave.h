@@ -114,9 +114,13 @@ struct Workgroup {
   uint32_t epoch = 0;
   bool epochUsed = false;
   /// Reads of words that others update by atomics, since the last barrier: no
-  /// race if the wave goes on to compare and swap the word, as the loops do
-  /// that compilers make of an atomic the chip lacks.
-  std::vector<Finding> suspects;
+  /// race of those waves that go on to compare and swap the word, as the loops
+  /// do that compilers make of an atomic the chip lacks.
+  struct Suspect {
+    Finding finding;
+    unsigned readers; ///< waves
+  };
+  std::vector<Suspect> suspects;
   void reportSuspects();
   std::vector<uint8_t> scratch;
   WorkgroupTrace *trace = nullptr; ///< null: this one is not traced
@@ -264,9 +268,17 @@ void runWave(Wave &wave);
 /// has stored, except for stores of its own that it has not waited for.
 void releaseWord(Wave &w, uint64_t address);
 
-/// Reports a race now, or once it is clear that the read which met atomics is
-/// not the first part of a compare-and-swap.
-void reportRace(Wave &w, Finding finding, bool mayBeSwap);
+/// The waves of which only reads conflict, and with atomics alone: the wave
+/// itself, or those of `others`. None if the race is sure.
+inline unsigned raceReaders(const Wave &w, Use use, Use other,
+                            unsigned others) {
+  if (use == Use::Read && other == Use::Atomic)
+    return 1u << w.index;
+  return use == Use::Atomic && other == Use::Read ? others : 0;
+}
+/// Reports a race now, or, where `readers` have met atomics, once it is clear
+/// that one of them does not go on to compare and swap the word.
+void reportRace(Wave &w, Finding finding, unsigned readers);
 /// The wave compares and swaps this word.
 void withdrawSuspects(Wave &w, uint64_t address, unsigned bytes);
 

@@ -22,7 +22,6 @@
 #include "LaneCopy.h"
 #include "MemoryAccess.h"
 #include <algorithm>
-#include <string_view>
 
 namespace hk::emu {
 namespace {
@@ -37,31 +36,34 @@ struct Mark {
   Mark(const Wave &w, Use use, unsigned bytes)
       : use(use), epoch(w.wg->epoch),
         mine(waveBits(w.index, use) | byteBits(use, bytes)),
-        others((use == Use::Write ? 0xffffffffull : 0xffffull) << 32 &
+        others((isRead(use) ? 0xffffull : 0xffffffffull) << 32 &
                ~waveBits(w.index, Use::Write)) {}
   uint64_t current(uint64_t cell) const {
     return (cell & kEpoch) == epoch ? cell : epoch;
   }
   /// A read adds no bit to that of a change, an atomic takes a read's place.
   uint64_t after(uint64_t before) const {
+    if (use == Use::Look)
+      return before;
     uint64_t read = mine << 16 & 0xffffull << 48 & ~(before << 16);
     if (use == Use::Atomic)
       return (before & ~read) | mine;
     return before |
            (use == Use::Read ? mine & ~(before << 16 & 0xffffull << 48) : mine);
   }
-  /// The conflicting waves' bits of a cell; an atomic's are those that wrote.
+  /// The conflicting waves' bits of a cell; for an atomic the atomics are none.
   uint64_t conflicts(uint64_t before) const {
-    return (use == Use::Atomic ? before & before >> 16 : before) & others;
+    uint64_t atomics = before & ~(before >> 16) & 0xffffull << 32;
+    return (use == Use::Atomic ? before & ~atomics : before) & others;
   }
   static uint64_t waveBits(unsigned wave, Use use) {
-    uint64_t changed = use == Use::Read ? 0 : 1ull << 32;
+    uint64_t changed = isRead(use) ? 0 : 1ull << 32;
     uint64_t plain = use == Use::Atomic ? 0 : 1ull << 48;
     return (changed | plain) << wave;
   }
   static uint64_t byteBits(Use use, uint64_t bytes) {
     uint64_t plain = use == Use::Atomic ? 0 : bytes << 24;
-    return plain | (use == Use::Read ? 0 : bytes << 28);
+    return plain | (isRead(use) ? 0 : bytes << 28);
   }
 };
 
@@ -72,7 +74,7 @@ bool isWhole(uint64_t cell) { return !((cell ^ cell >> 1) & 0x77ull << 24); }
 
 struct WaveConflict {
   Use other = Use::Read;
-  unsigned wave = 0;
+  unsigned wave = 0, readers = 0;
   bool found = false, read = false;
 };
 
@@ -95,7 +97,10 @@ WaveConflict touchBytes(uint64_t *cell, const Mark &mark, unsigned wave) {
     result.other = wrote                        ? Use::Write
                    : changed >> result.wave & 1 ? Use::Atomic
                                                 : Use::Read;
+    result.readers = wrote ? 0 : found;
   }
+  if (mark.use == Use::Look)
+    return result;
   // The bytes of one wave add up; of several they must be the same.
   bool alone = !((changed | plain) & ~(1u << wave));
   uint64_t bytes = before & (kPlainBytes | kChangedBytes);
@@ -161,71 +166,40 @@ void dropRetired(Wave &w) {
             all.end());
 }
 
-/// The register with which a compare-and-swap compares, or -1.
-int comparedRegister(const Inst &inst) {
-  std::string_view text = inst.text;
-  bool wide =
-      text.find("64") < text.find(' ') || text.find("_x2") < text.find(' ');
-  if (text.find("ds_cmpst_rtn") == 0)
-    return inst.o[2].reg;
-  if (text.find("ds_cmpst") == 0)
-    return inst.o[1].reg;
-  if (text.find("_atomic_cmpswap") < text.find(' '))
-    return inst.o[inst.m.sc0 ? 2 : 1].reg + (wide ? 2 : 1);
-  return -1;
-}
-
-/// Whether the load at `pc` looks for what a compare-and-swap further on,
-/// before a barrier, expects. Where it finds that nothing is to be done the
-/// swap does not run.
-bool looksBeforeSwap(const CodeObject &object, uint64_t pc) {
-  constexpr unsigned kFurtherOn = 64;
-  const Inst *load = object.instAt(pc);
-  if (!load || load->numOperands == 0 || !load->o[0].isVgpr())
-    return false;
-  const Inst *end = object.program().data() + object.program().size();
-  for (const Inst *i = load + 1; i < end && i <= load + kFurtherOn; ++i) {
-    std::string_view text = i->text;
-    if (text.find("s_barrier") == 0 || text.find("s_endpgm") == 0)
-      return false;
-    if (comparedRegister(*i) == load->o[0].reg && i->m.offset == load->m.offset)
-      return true;
-  }
-  return false;
-}
-
 } // namespace
 
-void reportRace(Wave &w, Finding finding, bool mayBeSwap) {
-  if (mayBeSwap && looksBeforeSwap(*w.wg->launch->object, finding.pc))
-    return;
-  if (!mayBeSwap) {
+void reportRace(Wave &w, Finding finding, unsigned readers) {
+  if (!readers) {
     w.wg->launch->report.add(std::move(finding));
     return;
   }
+  // Each address by itself, as a swap takes back one; a report says one of
+  // them, so that not all of many are needed.
+  constexpr size_t kEnough = 4096;
   auto &all = w.wg->suspects;
-  bool known = std::any_of(all.begin(), all.end(), [&](const Finding &f) {
-    return f.pc == finding.pc && f.wave == finding.wave;
+  bool known = std::any_of(all.begin(), all.end(), [&](const auto &s) {
+    return s.finding.pc == finding.pc && s.finding.wave == finding.wave &&
+           s.finding.address == finding.address;
   });
-  if (!known)
-    all.push_back(std::move(finding));
+  if (!known && all.size() < kEnough)
+    all.push_back({std::move(finding), readers});
 }
 
 void withdrawSuspects(Wave &w, uint64_t address, unsigned bytes) {
   auto &all = w.wg->suspects;
   if (all.empty())
     return;
+  for (auto &s : all)
+    if (s.finding.address / bytes == address / bytes)
+      s.readers &= ~(1u << w.index);
   all.erase(std::remove_if(all.begin(), all.end(),
-                           [&](const Finding &f) {
-                             return f.wave == w.index &&
-                                    f.address / bytes == address / bytes;
-                           }),
+                           [](const auto &s) { return !s.readers; }),
             all.end());
 }
 
 void Workgroup::reportSuspects() {
-  for (Finding &f : suspects)
-    launch->report.add(std::move(f));
+  for (Suspect &s : suspects)
+    launch->report.add(std::move(s.finding));
   suspects.clear();
 }
 
@@ -239,8 +213,10 @@ void checkWaveRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
                     unsigned bytes, Use use, const StoredValue *value) {
   // Loads and stores with a scope are how waves synchronise; what a load tells
   // its wave of the others is not known, so all is forgotten.
+  if (use == Use::Read && inst.looks)
+    use = Use::Look;
   if (use != Use::Atomic && (inst.m.sc0 || inst.m.sc1)) {
-    if (use == Use::Read)
+    if (isRead(use))
       w.wg->nextEpoch();
     return;
   }
@@ -268,12 +244,16 @@ void checkWaveRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
     WaveConflict c = touchLane(w, at.a[l], bytes, l, use, value);
     if (!c.found)
       continue;
+    if (use == Use::Look && c.other == Use::Atomic)
+      continue;
+    unsigned readers = raceReaders(w, use, c.other, c.readers);
     reportRace(w,
                w.finding(inst, Check::GlobalRace, int(l), at.a[l],
                          describeRace(use, c.other, c.wave) +
                              " this memory and no barrier lies between"),
-               use == Use::Read && c.other == Use::Atomic);
-    return;
+               readers);
+    if (!readers)
+      return;
   }
 }
 

@@ -126,7 +126,7 @@ void flatAtomic(Wave &w, const Inst &inst) {
     updateLds(w, inst, s.lds, op.bytes, definedLanes(w, inst.o[first + 1]), dst,
               [&](uint64_t old, unsigned l) {
                 if (op.compare)
-                  withdrawSuspects(w, s.lds.a[l], op.bytes);
+                  swapsLds(w, s.lds.a[l], op.bytes);
                 return op.apply(old, laneValue(w, data, l, wide),
                                 op.compare
                                     ? laneValue(w, data + op.bytes / 4, l, wide)

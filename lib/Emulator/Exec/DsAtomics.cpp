@@ -51,7 +51,7 @@ template <bool Returns> void dsAtomic(Wave &w, const Inst &inst) {
   updateLds(w, inst, at, op.bytes, definedLanes(w, data),
             Returns ? int(inst.o[0].reg) : -1, [&](uint64_t old, unsigned l) {
               if (op.compare)
-                withdrawSuspects(w, at.a[l], op.bytes);
+                swapsLds(w, at.a[l], op.bytes);
               return op.apply(old, value(data, l),
                               op.compare ? value(cmp, l) : 0);
             });

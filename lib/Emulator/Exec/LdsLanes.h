@@ -46,6 +46,13 @@ void writeLdsLanes(Wave &w, const LdsAddresses &at, unsigned bytes,
 bool checkLdsWord(Wave &w, const Inst &inst, uint32_t address, unsigned lane,
                   unsigned bytes);
 
+/// The wave compares and swaps a word of LDS.
+inline void swapsLds(Wave &w, uint32_t address, unsigned bytes) {
+  withdrawSuspects(w, address, bytes);
+  for (unsigned k = 0; k < bytes; k += 4)
+    w.wg->lds.forgetRead(address + k, w.index);
+}
+
 /// One atomic read-modify-write for each lane, in lane order. The old values go
 /// to registers from `dst` unless that is negative.
 template <class F>

@@ -44,6 +44,18 @@ ScalarAddress scalarAddress(Wave &w, const Inst &inst, bool buffer) {
 
 namespace {
 
+/// Of memory that the launch may write, which its arguments are not.
+void checkScalarRaces(Wave &w, const Inst &inst, uint64_t address,
+                      unsigned bytes) {
+  const Allocation *a = w.launch->memory->owner(address);
+  if (!w.checks || !bytes || !a || a->writableBegin == a->writableEnd)
+    return;
+  LaneAddresses at;
+  at.a[0] = address;
+  at.mask = 1;
+  checkRaces(w, inst, at, bytes, Use::Read);
+}
+
 /// Reads `words` words to SGPRs; bytes outside `limit` are zero.
 void loadWords(Wave &w, const Inst &inst, uint64_t address, unsigned words,
                uint64_t limit) {
@@ -52,6 +64,7 @@ void loadWords(Wave &w, const Inst &inst, uint64_t address, unsigned words,
     w.report(inst, Check::Misaligned, -1, address,
              "scalar load address is not a multiple of 4");
   address &= ~3ull;
+  unsigned read = 0;
   for (unsigned k = 0; k < words; ++k) {
     uint64_t a = address + 4 * k;
     uint32_t value = 0, defined = ~0u;
@@ -65,6 +78,7 @@ void loadWords(Wave &w, const Inst &inst, uint64_t address, unsigned words,
           w.setS(reg + r, 0);
         break;
       }
+      ++read;
       std::memcpy(&value, reinterpret_cast<const void *>(a), 4);
       uint8_t bytes = *w.launch->memory->defined(a);
       if (w.checks && bytes != 0xf) {
@@ -77,6 +91,7 @@ void loadWords(Wave &w, const Inst &inst, uint64_t address, unsigned words,
     }
     w.setS(reg + k, value, defined);
   }
+  checkScalarRaces(w, inst, address, 4 * read);
   issueLgkm(w, Pending::Smem, true, reg, words);
 }
 

@@ -3,14 +3,13 @@
 // conversions to fp8 are not those of HIP: only the time of a kernel is looked
 // at.
 #pragma once
+// clang's own part of HIP: attributes, mathematics by its names, std:: too.
+#include <__clang_hip_runtime_wrapper.h>
+
+#include "hk_ocml.h"
 #include <cstddef>
 #include <cstdint>
 
-#define __global__ __attribute__((global))
-#define __device__ __attribute__((device))
-#define __host__ __attribute__((host))
-#define __shared__ __attribute__((shared))
-#define __constant__ __attribute__((constant))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))
 #define HK_BOUNDS1(threads)                                                    \
@@ -65,13 +64,22 @@ static inline __device__ void __syncthreads() {
 struct __hip_bfloat16 {
   unsigned short bits;
   __hip_bfloat16() = default;
-  __host__ __device__ explicit __hip_bfloat16(float f)
+  __host__ __device__ __hip_bfloat16(float f)
       : bits(__builtin_bit_cast(unsigned short, (__bf16)f)) {}
   __host__ __device__ operator float() const {
     return (float)__builtin_bit_cast(__bf16, bits);
   }
+#define HK_UPDATE(op)                                                          \
+  __host__ __device__ __hip_bfloat16 &operator op## = (float f) {              \
+    return *this = float(*this) op f;                                          \
+  }
+  HK_UPDATE(+)
+  HK_UPDATE(-)
+  HK_UPDATE(*)
+  HK_UPDATE(/)
+#undef HK_UPDATE
 };
-static inline __device__ __hip_bfloat16 __float2bfloat16(float f) {
+static inline __host__ __device__ __hip_bfloat16 __float2bfloat16(float f) {
   return __hip_bfloat16(f);
 }
 

@@ -7,15 +7,13 @@ static __device__ const int warpSize = 64;
 
 namespace hkshim {
 template <class T> static inline __device__ T fromLane(T v, int lane) {
-  static_assert(sizeof(T) % 4 == 0);
-  union {
-    T value;
-    int words[sizeof(T) / 4];
-  } from, to;
-  from.value = v;
-  for (unsigned i = 0; i < sizeof(T) / 4; ++i)
-    to.words[i] = __builtin_amdgcn_ds_bpermute(lane << 2, from.words[i]);
-  return to.value;
+  constexpr unsigned n = (sizeof(T) + 3) / 4;
+  int words[n] = {};
+  __builtin_memcpy(words, &v, sizeof(T));
+  for (unsigned i = 0; i < n; ++i)
+    words[i] = __builtin_amdgcn_ds_bpermute(lane << 2, words[i]);
+  __builtin_memcpy(&v, words, sizeof(T));
+  return v;
 }
 } // namespace hkshim
 
@@ -60,6 +58,105 @@ static inline __device__ int __any(int predicate) {
 static inline __device__ int __all(int predicate) {
   return __ballot(predicate) == __builtin_amdgcn_ballot_w64(true);
 }
+static inline __device__ unsigned long long __activemask() {
+  return __builtin_amdgcn_ballot_w64(true);
+}
+#define __ballot_sync(mask, predicate) __ballot(predicate)
+#define __any_sync(mask, predicate) __any(predicate)
+#define __all_sync(mask, predicate) __all(predicate)
+static inline __device__ int __syncthreads_count(int predicate) {
+  __shared__ int counts[16];
+  int threads = __builtin_amdgcn_workgroup_size_x() *
+                __builtin_amdgcn_workgroup_size_y() *
+                __builtin_amdgcn_workgroup_size_z();
+  int thread = __builtin_amdgcn_workitem_id_x() +
+               __builtin_amdgcn_workgroup_size_x() *
+                   (__builtin_amdgcn_workitem_id_y() +
+                    __builtin_amdgcn_workgroup_size_y() *
+                        __builtin_amdgcn_workitem_id_z());
+  int mine = __builtin_popcountll(__ballot(predicate)), sum = 0;
+  __syncthreads();
+  counts[thread / warpSize] = mine;
+  __syncthreads();
+  for (int i = 0; i < (threads + warpSize - 1) / warpSize; ++i)
+    sum += counts[i];
+  return sum;
+}
+static inline __device__ int __syncthreads_or(int predicate) {
+  return __syncthreads_count(predicate) != 0;
+}
+static inline __device__ int __syncthreads_and(int predicate) {
+  return __syncthreads_count(!predicate) == 0;
+}
+static inline __device__ unsigned __brev(unsigned v) {
+  return __builtin_bitreverse32(v);
+}
+static inline __device__ unsigned long long __brevll(unsigned long long v) {
+  return __builtin_bitreverse64(v);
+}
+static inline __device__ int __clzll(long long v) {
+  return v ? __builtin_clzll(v) : 64;
+}
+static inline __device__ unsigned __umulhi(unsigned a, unsigned b) {
+  return (unsigned long long)a * b >> 32;
+}
+static inline __device__ int __mulhi(int a, int b) {
+  return int((long long)a * b >> 32);
+}
+static inline __device__ unsigned long long __umul64hi(unsigned long long a,
+                                                       unsigned long long b) {
+  return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+static inline __device__ long long __mul64hi(long long a, long long b) {
+  return (long long)((__int128)a * b >> 64);
+}
+static inline __device__ unsigned __umul24(unsigned a, unsigned b) {
+  return (a & 0xffffff) * (b & 0xffffff);
+}
+static inline __device__ int __mul24(int a, int b) {
+  return (int(unsigned(a) << 8) >> 8) * (int(unsigned(b) << 8) >> 8);
+}
+static inline __device__ unsigned __byte_perm(unsigned a, unsigned b,
+                                              unsigned s) {
+  return __builtin_amdgcn_perm(b, a, s & 0x07070707 & 0x0f0f0f0f);
+}
+static inline __device__ unsigned __funnelshift_l(unsigned lo, unsigned hi,
+                                                  unsigned n) {
+  return __builtin_elementwise_fshl(hi, lo, n & 31);
+}
+static inline __device__ unsigned __funnelshift_r(unsigned lo, unsigned hi,
+                                                  unsigned n) {
+  return __builtin_elementwise_fshr(hi, lo, n & 31);
+}
+static inline __device__ unsigned __sad(int a, int b, unsigned c) {
+  return c + unsigned(a > b ? a - b : b - a);
+}
+static inline __device__ unsigned __usad(unsigned a, unsigned b, unsigned c) {
+  return c + (a > b ? a - b : b - a);
+}
+static inline __device__ int __dp4a(int a, int b, int c) {
+  return __builtin_amdgcn_sdot4(a, b, c, false);
+}
+static inline __device__ long long clock64() {
+  return __builtin_readcyclecounter();
+}
+static inline __device__ long long clock() { return clock64(); }
+static inline __device__ long long wall_clock64() {
+  return __builtin_amdgcn_s_memrealtime();
+}
+static inline __device__ void __nanosleep(unsigned) {
+  __builtin_amdgcn_s_sleep(1);
+}
+// What a kernel prints, nobody reads.
+template <class... A> static inline __device__ int printf(const char *, A...) {
+  return 0;
+}
+template <class T> static inline __device__ T __ldg(const T *p) { return *p; }
+template <class T> static inline __device__ T __ldcs(const T *p) { return *p; }
+template <class T> static inline __device__ T __ldca(const T *p) { return *p; }
+template <class T> static inline __device__ void __stcs(T *p, T v) { *p = v; }
+template <class T> static inline __device__ void __stwt(T *p, T v) { *p = v; }
+
 static inline __device__ int __popc(unsigned v) {
   return __builtin_popcount(v);
 }
@@ -76,7 +173,10 @@ static inline __device__ void __threadfence() {
 static inline __device__ void __threadfence_block() {
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
 }
-static inline __device__ void __syncwarp() {
+static inline __device__ void __threadfence_system() {
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
+}
+static inline __device__ void __syncwarp(unsigned long long = ~0ull) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
   __builtin_amdgcn_wave_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
@@ -105,62 +205,66 @@ static inline __device__ T atomicCAS(T *p, decltype(T() + T()) expected,
                                        __HIP_MEMORY_SCOPE_AGENT);
   return old;
 }
+#define HK_ATOMIC(name, plain)                                                 \
+  template <class T>                                                           \
+  static inline __device__ T name(T *p, decltype(T() + T()) v) {               \
+    return plain(p, v);                                                        \
+  }
+HK_ATOMIC(atomicAdd_block, atomicAdd)
+HK_ATOMIC(atomicAdd_system, atomicAdd)
+HK_ATOMIC(atomicAddNoRet, atomicAdd)
+HK_ATOMIC(safeAtomicAdd, atomicAdd)
+HK_ATOMIC(atomicMax_block, atomicMax)
+HK_ATOMIC(atomicMin_block, atomicMin)
+#undef HK_ATOMIC
+// As of -munsafe-fp-atomics: the memory is fine-grained nowhere.
+static inline __device__ float unsafeAtomicAdd(float *p, float v) {
+  [[clang::atomic(no_remote_memory, no_fine_grained_memory,
+                  ignore_denormal_mode)]] {
+    return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED,
+                                  __HIP_MEMORY_SCOPE_AGENT);
+  }
+}
+static inline __device__ double unsafeAtomicAdd(double *p, double v) {
+  [[clang::atomic(no_remote_memory, no_fine_grained_memory)]] {
+    return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED,
+                                  __HIP_MEMORY_SCOPE_AGENT);
+  }
+}
+static inline __device__ unsigned atomicDec(unsigned *p, unsigned last) {
+  return __builtin_amdgcn_atomic_dec32(p, last, __ATOMIC_RELAXED, "agent");
+}
 static inline __device__ unsigned atomicInc(unsigned *p, unsigned last) {
   return __builtin_amdgcn_atomic_inc32(p, last, __ATOMIC_RELAXED, "agent");
 }
 
-#define HK_MATH(name, builtin)                                                 \
-  static inline __device__ float name(float x) { return builtin(x); }
-HK_MATH(expf, __builtin_expf)
-HK_MATH(exp2f, __builtin_exp2f)
-HK_MATH(__expf, __builtin_expf)
-HK_MATH(logf, __builtin_logf)
-HK_MATH(log2f, __builtin_log2f)
-HK_MATH(__logf, __builtin_logf)
-HK_MATH(sqrtf, __builtin_sqrtf)
-HK_MATH(sinf, __builtin_sinf)
-HK_MATH(cosf, __builtin_cosf)
-HK_MATH(__sinf, __builtin_sinf)
-HK_MATH(__cosf, __builtin_cosf)
-HK_MATH(fabsf, __builtin_fabsf)
-HK_MATH(floorf, __builtin_floorf)
-HK_MATH(ceilf, __builtin_ceilf)
-HK_MATH(truncf, __builtin_truncf)
-HK_MATH(rintf, __builtin_rintf)
-HK_MATH(roundf, __builtin_roundf)
-HK_MATH(__frcp_rn, 1.f /)
-HK_MATH(rsqrtf, __builtin_amdgcn_rsqf)
-HK_MATH(__frsqrt_rn, __builtin_amdgcn_rsqf)
-#undef HK_MATH
-static inline __device__ float fmaf(float a, float b, float c) {
-  return __builtin_fmaf(a, b, c);
-}
-static inline __device__ float fmaxf(float a, float b) {
-  return __builtin_fmaxf(a, b);
-}
-static inline __device__ float fminf(float a, float b) {
-  return __builtin_fminf(a, b);
-}
-static inline __device__ float __fdividef(float a, float b) { return a / b; }
-static inline __device__ float powf(float x, float y) {
-  return __builtin_exp2f(y * __builtin_log2f(x));
-}
-static inline __device__ float tanhf(float x) {
-  float e = __builtin_expf(-2.f * __builtin_fabsf(x));
-  return __builtin_copysignf((1.f - e) / (1.f + e), x);
-}
-static inline __device__ float __int_as_float(int x) {
-  return __builtin_bit_cast(float, x);
-}
-static inline __device__ int __float_as_int(float x) {
-  return __builtin_bit_cast(int, x);
-}
-static inline __device__ unsigned __float_as_uint(float x) {
-  return __builtin_bit_cast(unsigned, x);
-}
-static inline __device__ float __uint_as_float(unsigned x) {
-  return __builtin_bit_cast(float, x);
-}
+// Of one type as bits of another, and with a rounding of its own.
+#define HK_BITS(name, to, from)                                                \
+  static inline __device__ to name(from x) { return __builtin_bit_cast(to, x); }
+HK_BITS(__int_as_float, float, int)
+HK_BITS(__float_as_int, int, float)
+HK_BITS(__float_as_uint, unsigned, float)
+HK_BITS(__uint_as_float, float, unsigned)
+HK_BITS(__double_as_longlong, long long, double)
+HK_BITS(__longlong_as_double, double, long long)
+#undef HK_BITS
+#define HK_ROUND(name, to, from, value)                                        \
+  static inline __device__ to name(from x) { return static_cast<to>(value); }
+HK_ROUND(__float2int_rn, int, float, __builtin_rintf(x))
+HK_ROUND(__float2int_rz, int, float, x)
+HK_ROUND(__float2int_rd, int, float, __builtin_floorf(x))
+HK_ROUND(__float2int_ru, int, float, __builtin_ceilf(x))
+HK_ROUND(__float2uint_rn, unsigned, float, __builtin_rintf(x))
+HK_ROUND(__float2uint_rz, unsigned, float, x)
+HK_ROUND(__float2ll_rn, long long, float, __builtin_rintf(x))
+HK_ROUND(__int2float_rn, float, int, x)
+HK_ROUND(__uint2float_rn, float, unsigned, x)
+HK_ROUND(__ll2float_rn, float, long long, x)
+HK_ROUND(__double2int_rn, int, double, __builtin_rint(x))
+HK_ROUND(__double2int_rz, int, double, x)
+HK_ROUND(__double2float_rn, float, double, x)
+HK_ROUND(__int2double_rn, double, int, x)
+#undef HK_ROUND
 #ifndef INFINITY
 #define INFINITY __builtin_inff()
 #endif
