@@ -105,15 +105,18 @@ def test_decomposed_is_raised(tmp_path, name, implementation):
         assert found["hk.gelu"] == LAYERS and found["hk.layer_norm"] == 2 * LAYERS + 1
 
 
-@pytest.mark.parametrize("name", ["gemma3", "phi3"])
-def test_other_decoders_are_raised(tmp_path, name):
-    """Norms of 1 + weight, windows, soft caps; projections that are one product."""
-    path = tmp_path / f"{name}.onnx"
+@pytest.mark.parametrize("name", ["gemma3", "phi3", "roberta"])
+def test_other_models_are_raised(tmp_path, name):
+    """Norms of 1 + weight, windows, soft caps; projections that are one product; positions that
+    are counted from the tokens."""
+    path, new = tmp_path / f"{name}.onnx", tmp_path / f"{name}_23.onnx"
     module = exported(name, 18, path)
+    exported(name, 23, new)
     raised = imported(path, "--check-raise")
     found = histogram(raised)
+    assert found == histogram(imported(new))
     assert found["hk.attention"] == LAYERS and not PARTS & set(found)
-    check_values(module, raised, decodes=True)
+    check_values(module, raised, decodes=name in zoo.DECODERS)
 
 
 def test_not_raised(tmp_path):

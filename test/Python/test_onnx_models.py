@@ -119,8 +119,9 @@ def test_encoder(tmp_path):
 KV, D, CONTEXT, VOCABULARY, BLOCK = 2, 8, 16, 40, 16
 
 
-def decoder(path, batch_name="batch"):
-    """A layer as ORT GenAI's builder writes it, its last product in 4 bits."""
+def decoder(path, batch_name="batch", windowed=False):
+    """A layer as ORT GenAI's builder writes it, its last product in 4 bits. `windowed`: as for a
+    layer whose cache ORT keeps as short as the window, and with a name for the size of a head."""
     b = Builder(1)
     total = b.op("ReduceSum", ["attention_mask", b.integers(1)], keepdims=0)
     last = b.op("Cast", [b.op("Sub", [total, b.integers(1)])], to=T.INT32)
@@ -137,7 +138,8 @@ def decoder(path, batch_name="batch"):
         "GroupQueryAttention", [qkv, "", "", "past_key_values.0.key", "past_key_values.0.value",
                                 last, length, cos, sin],
         ["attn", "present.0.key", "present.0.value"], name="/attn", domain=MS, num_heads=HEADS,
-        kv_num_heads=KV, do_rotary=1, rotary_interleaved=0, local_window_size=6))
+        kv_num_heads=KV, do_rotary=1, rotary_interleaved=0, local_window_size=6,
+        **{"sliding_window_cache": 1} if windowed else {}))
     o = b.op("MatMul", ["attn", b.matrix("o", HEADS * D, H)])
     n, _, _, x = b.op("SkipSimplifiedLayerNormalization", [x, o, b.matrix("n2", H)], 4, MS,
                       epsilon=1e-6)
@@ -152,7 +154,8 @@ def decoder(path, batch_name="batch"):
     n, _, _, _ = b.op("SkipSimplifiedLayerNormalization", [x, down, b.matrix("n3", H)], 4, MS,
                       epsilon=1e-6)
     b.rename(b.op("MatMul", [n, b.matrix("head", H, VOCABULARY)]), "logits")
-    past, present = ([batch_name, KV, f"{kind}_sequence_length", D] for kind in ("past", "total"))
+    size = "kv_cache_dim" if windowed else D
+    past, present = ([batch_name, KV, f"{kind}_sequence_length", size] for kind in ("past", "total"))
     b.save(path, [("input_ids", T.INT64, [batch_name, "sequence_length"]),
                   ("attention_mask", T.INT64, [batch_name, "total_sequence_length"]),
                   ("past_key_values.0.key", T.FLOAT, past),
@@ -197,10 +200,10 @@ def expected_logits(w, ids):
     return rms(x + act @ down.T, w["n3"]) @ w["head"]
 
 
-@pytest.mark.parametrize("batch", [1, 2])
-def test_decoder(tmp_path, batch):
+@pytest.mark.parametrize(("batch", "windowed"), [(1, False), (2, False), (2, True)])
+def test_decoder(tmp_path, batch, windowed):
     """Prefill, then one token at a time: the same logits as of the whole sequence."""
-    w = decoder(tmp_path / "decoder.onnx")
+    w = decoder(tmp_path / "decoder.onnx", windowed=windowed)
     module = compiled(tmp_path / "decoder.onnx", f"--dim=past_sequence_length={CONTEXT}")
     ids = np.random.default_rng(3).integers(0, VOCABULARY, (batch, 11))
     caches = [np.full((batch, KV, CONTEXT, D), np.nan, np.float32) for _ in range(2)]
@@ -261,6 +264,10 @@ def test_refusals(tmp_path):
     decoder(path)
     assert ("node '/attn' (GroupQueryAttention): error: expected cache 'past_key_values.0.key' to "
             "be [batch, heads, rows, size] of a known number of rows") in refusal(path)
+    decoder(path, windowed=True)
+    assert ("expected cache 'past_key_values.0.key' to have rows for whole sequences, also those that "
+            "attribute 'sliding_window_cache' lets ORT forget, but it has 6 for a window of 6; give it "
+            "as many as the other caches") in refusal(path, "--dim=past_sequence_length=6")
     b = Builder(2)
     x = b.op("Foo", [b.op("Bar", ["x"], domain="mine")])
     b.rename(b.op("Foo", [x]), "y")

@@ -97,6 +97,8 @@ public:
   std::pair<const Item *, int64_t> findDim(const Size &size) const;
   /// Whether this is an input of the graph.
   bool isArgument(StringRef name) const { return arguments.count(name); }
+  /// A dim of an input, if its size is open, has the one that its reader needs.
+  void fixDim(StringRef argument, size_t dim, int64_t size);
 
 private:
   Location locationOf(const ::onnx::NodeProto &node) const;

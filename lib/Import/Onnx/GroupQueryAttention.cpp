@@ -130,10 +130,13 @@ static FailureOr<Tensor> slotsOf(Node &node, const Places &places,
 /// Writes input `i`, a cache [B, H, rows, D], which output `present` shares.
 static FailureOr<Tensor> write(Node &node, size_t i, size_t present,
                                const Tensor &x, const Places &places) {
-  HK_TRY(cache, node.tensor(i));
   if (!node.graph.isArgument(node.inputName(i)))
     return node.error() << "expected cache '" << node.inputName(i)
                         << "' to be an input of the graph";
+  // Builders give the size of a head a name.
+  if (std::optional<int64_t> size = x.shape[3].getConstant())
+    node.graph.fixDim(node.inputName(i), 3, *size);
+  HK_TRY(cache, node.tensor(i));
   std::optional<int64_t> rows =
       cache.rank() == 4 ? cache.shape[2].getConstant() : std::nullopt;
   if (!rows)
@@ -141,8 +144,20 @@ static FailureOr<Tensor> write(Node &node, size_t i, size_t present,
                         << "' to be [batch, heads, rows, size] of a known "
                            "number of rows, but got "
                         << node.describe(cache.shape)
-                        << "; give it, for example "
-                           "--dim=past_sequence_length=4096";
+                        << "; give it, for example --dim="
+                        << (cache.rank() == 4
+                                ? node.graph.symbols.describe(cache.shape[2])
+                                : "past_sequence_length")
+                        << "=4096";
+  // ORT's buffer of a window forgets; here each position keeps its row.
+  int64_t window = node.integer("local_window_size", -1);
+  if (node.integer("sliding_window_cache", 0) && *rows <= window)
+    return node.error() << "expected cache '" << node.inputName(i)
+                        << "' to have rows for whole sequences, also those "
+                           "that attribute 'sliding_window_cache' lets ORT "
+                           "forget, but it has "
+                        << *rows << " for a window of " << window
+                        << "; give it as many as the other caches";
   if (cache.dtype != x.dtype)
     return node.error() << "expected a cache of " << dtypeName(x.dtype)
                         << ", but got " << dtypeName(cache.dtype);
@@ -191,7 +206,8 @@ static LogicalResult refuse(Node &node) {
       return node.error() << "input #" << i
                           << ", a scale of a cache, is not supported";
   if (failed(node.only("kv_cache_bit_width", 0, "caches are not quantised")) ||
-      failed(node.only("qk_output", 0, "scores are not kept")))
+      failed(node.only("qk_output", 0, "scores are not kept")) ||
+      failed(node.only("causal", 1, "a cache has no later tokens")))
     return failure();
   // -1 and 0: only with a head sink, which is an input.
   if (node.integer("smooth_softmax", 0) > 0)
@@ -233,8 +249,10 @@ LogicalResult mlir::hk::importer::groupQueryAttention(Node &node) {
                            "seqlens_k";
   HK_TRY(heads, rows(node, qHeads, kvHeads));
   double epsilon = node.real("qk_norm_epsilon", 1e-6f);
-  HK_TRY(normedQuery, headNorm(node, heads.query, 14, epsilon));
-  HK_TRY(normedKey, headNorm(node, heads.key, 15, epsilon));
+  HK_TRY(normedQuery,
+         headNorm(node, heads.query, 14, node.real("q_norm_epsilon", epsilon)));
+  HK_TRY(normedKey,
+         headNorm(node, heads.key, 15, node.real("k_norm_epsilon", epsilon)));
   heads.query = normedQuery, heads.key = normedKey;
   HK_TRY(places, placesOf(node, heads.query));
   if (failed(embed(node, heads, places)))

@@ -244,6 +244,23 @@ void GraphImporter::nameDims(Item &item, ArrayRef<std::string> names,
                         builder.getStrArrayAttr(shown));
 }
 
+void GraphImporter::fixDim(StringRef name, size_t dim, int64_t size) {
+  Item *item = find(name);
+  if (dim >= item->shape.size() || item->shape[dim].getConstant())
+    return;
+  item->shape[dim] = size;
+  item->tensor.setType(openType(*this, *item));
+  unsigned argument = arguments.lookup(name);
+  if (auto names =
+          function.getArgAttrOfType<ArrayAttr>(argument, kDimsAttrName)) {
+    SmallVector<Attribute> shown(names.getValue());
+    shown[dim] = builder.getStringAttr("_");
+    function.setArgAttr(argument, kDimsAttrName, builder.getArrayAttr(shown));
+  }
+  function.setType(builder.getFunctionType(
+      function.getBody().getArgumentTypes(), function.getResultTypes()));
+}
+
 LogicalResult GraphImporter::addArguments(StringRef name) {
   std::vector<Item> added;
   SmallVector<SmallVector<std::string>> dimNames;

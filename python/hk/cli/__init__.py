@@ -48,7 +48,8 @@ def _parser() -> argparse.ArgumentParser:
     for command in ("import", "generate"):
         commands.choices[command].add_argument(
             "--widen-weights", action="store_true",
-            help="of a GGUF file: to --dtype; otherwise 4-bit and 8-bit weights stay as they are")
+            help="of a GGUF file or a quantised folder: to --dtype; otherwise 4-bit and "
+                 "8-bit weights stay as they are")
     add = commands.add_parser("report", help="what the compiler decided, as a page to look at")
     add.add_argument("source", help="MODEL.mlir, or what hk-compile --explain=json wrote")
     add.add_argument("-o", dest="output", help="the page; default: SOURCE with the suffix .html")

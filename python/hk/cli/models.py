@@ -28,9 +28,8 @@ def _import(path: str, output: pathlib.Path, options: argparse.Namespace, progre
     """Reads, exports, compiles and checks a model; returns it and the library."""
     progress(f"read {path}")
     model = _source.read(path)
-    stored = None
-    if pathlib.Path(path).suffix == ".gguf" and not options.widen_weights:
-        stored = importer.stored_weights(path, model)
+    notes: list[str] = []
+    stored = None if options.widen_weights else importer.stored_weights(path, model, notes)
     graph = importer.export(model, getattr(options, "signature", None),
                             dtype=DTYPES[options.dtype], context=getattr(options, "context", None),
                             stored=stored, progress=progress)
@@ -48,7 +47,7 @@ def _import(path: str, output: pathlib.Path, options: argparse.Namespace, progre
             raise
         text = f"ALLOWED: {error}"
     progress.done()
-    for line in (*graph.notes, text):
+    for line in (*notes, *graph.notes, text):
         print(line, file=sys.stderr)
     return model, library
 

@@ -8,9 +8,9 @@ GGUF file first, or `export_module` any nn.Module; `check` compares the compiled
 """
 
 from ._check import Report, check
-from ._gguf import stored_weights
 from ._graph import Graph, default_signature, export, export_module
 from ._source import read, read_tokenizer
+from ._stored import stored_weights
 
 __all__ = ["Graph", "Report", "check", "default_signature", "export", "export_module", "read",
            "read_tokenizer", "stored_weights"]

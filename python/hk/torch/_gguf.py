@@ -1,7 +1,5 @@
 """Weights of GGUF files as they are stored: codes with a scale, and perhaps an offset, for each
-group of a row. transformers widens them while it reads a file; here they are found again, by
-their values: whatever was renamed, and rows that were put in another order, need no table of
-names, and what is found is the weight bit for bit.
+group of a row.
 
 Layouts: ggml's ggml-common.h and gguf-py's quants.py.
 """
@@ -12,35 +10,7 @@ import typing
 import numpy as np
 import torch
 
-
-class Quantised(typing.NamedTuple):
-    """A matrix [N, K]: q * scale + offset in f32, by groups of K.
-
-    `codes`: i8 [N, K], or ui4 in u8 [N, K / 2] with the even column low. `scales`, `offsets`:
-    [N, K / group] in f16 or f32; no offsets: none is added. `zero`: what is subtracted from the
-    codes first.
-    """
-
-    codes: torch.Tensor
-    element: str
-    group: int
-    scales: torch.Tensor
-    offsets: torch.Tensor | None = None
-    zero: int = 0
-
-    def values(self) -> torch.Tensor:
-        """What the codes stand for, as hk.dequantize computes it."""
-        q = self.codes
-        if self.element == "ui4":
-            q = torch.stack([q & 15, q >> 4], -1).flatten(1)
-        q = q.float().unflatten(1, (-1, self.group)) - self.zero
-        q = q * self.scales.float()[..., None]
-        return (q if self.offsets is None else q + self.offsets.float()[..., None]).flatten(1)
-
-    def rows(self, order: list[int]) -> "Quantised":
-        """With these rows."""
-        return self._replace(codes=self.codes[order], scales=self.scales[order],
-                             offsets=None if self.offsets is None else self.offsets[order])
+from ._quantised import Quantised
 
 
 def _paired(codes: np.ndarray) -> torch.Tensor:
@@ -99,26 +69,12 @@ READERS: dict[str, typing.Callable[[np.ndarray], Quantised]] = {
     "Q4_0": _q4_0, "Q4_1": _q4_1, "Q8_0": _q8_0, "Q4_K": _q4_k}
 
 
-def stored_weights(path: str | os.PathLike, model: torch.nn.Module) -> dict[str, Quantised]:
-    """The matrices of a model that was read from a GGUF file, by parameter, that the file has in
-    one of the types of READERS; other parameters are left out."""
+def matrices(path: str | os.PathLike) -> typing.Iterator[tuple[np.ndarray, Quantised | None]]:
+    """The values of a file's quantised matrices, and how those of READERS are stored."""
     import gguf
 
-    matrices = {name: p.detach().float().numpy() for name, p in model.named_parameters()
-                if p.dim() == 2}
-    first = {m[0].tobytes(): name for name, m in matrices.items()}
-    found: dict[str, Quantised] = {}
     for tensor in gguf.GGUFReader(path).tensors:
         kind = tensor.tensor_type.name
-        if kind not in READERS or len(tensor.shape) != 2:
-            continue
-        values = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
-        places = {row.tobytes(): i for i, row in enumerate(values)}
-        for name in {first[row] for row in places.keys() & first.keys()}:
-            order = [places.get(row.tobytes(), -1) for row in matrices[name]]
-            if min(order) < 0:
-                continue
-            stored = READERS[kind](tensor.data).rows(order)
-            if np.array_equal(stored.values().numpy(), matrices[name]):
-                found[name] = stored
-    return found
+        if kind in READERS and len(tensor.shape) == 2:
+            yield (gguf.quants.dequantize(tensor.data, tensor.tensor_type),
+                   READERS[kind](tensor.data))

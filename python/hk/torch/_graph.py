@@ -16,10 +16,10 @@ from ..errors import UnsupportedModel
 from . import _leaves, _mixers, _norms  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
 from ._formulas import FORMULAS
-from ._gguf import Quantised
 from ._lowering import Lowering, is_lowered
 from ._masks import Mask
 from ._plain import Plain, as_args
+from ._quantised import Quantised
 from ._signature import Argument, Dense, Paged
 from ._substitution import Substitution
 
@@ -189,7 +189,7 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
     `dtype`: of weights, activations and caches. `context`: positions that the rotary tables
     cover, by default the configuration's; a token beyond is an error of the caller.
     `block`: tokens of a block of the paged caches. `stored`: weights by parameter that stay
-    quantised, as `stored_weights` finds them in a GGUF file; their values are those of the
+    quantised, as `stored_weights` finds them in a file; their values are those of the
     model. The model itself is left as it was.
 
     Raises UnsupportedModel, which names the model's line, the operator and what to do.

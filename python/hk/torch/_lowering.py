@@ -10,8 +10,8 @@ from ..errors import UnsupportedModel
 from . import _aten, _fill, _routing, _sdpa  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
-from ._gguf import Quantised
 from ._mlir import ELEMENT_TYPES, SPELLING, Writer, number, seen_region, tensor_type
+from ._quantised import Quantised
 from ._signature import Argument
 
 Signature = typing.Any  # Paged, Dense or Plain.
@@ -154,6 +154,9 @@ class Lowering:
                                                    element_of(tensor.dtype), tuple(tensor.shape)))
         if stored.offsets is not None:
             words = f"offset {words}"
+        elif isinstance(stored.zero, torch.Tensor):
+            parameters.append(self._weight_ref(f"{name}.zeros", stored.zero, "i8",
+                                               tuple(stored.zero.shape)))
         elif stored.zero:
             parameters.append(self.builder.value("constant", (1,), "i8", value=stored.zero))
         self.builder.hint = re.sub(r"\W+", "_", name)

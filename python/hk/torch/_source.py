@@ -6,6 +6,7 @@ import pathlib
 import typing
 
 from ..errors import NotFound, UnsupportedModel
+from . import _packed
 
 
 def _parts(path: str | os.PathLike) -> tuple[str, dict]:
@@ -33,7 +34,7 @@ def _kind(name: str) -> str:
 
 
 def read(path: str | os.PathLike) -> typing.Any:
-    """The model of a folder or GGUF file, in f32 (of GGUF dequantised): with its head if that
+    """The model of a folder or GGUF file, in f32 (dequantised): with its head if that
     generates, classifies or finds spans, else the model behind it."""
     import torch
     import transformers
@@ -43,13 +44,34 @@ def read(path: str | os.PathLike) -> typing.Any:
         config = transformers.AutoConfig.from_pretrained(folder, **options)
         names = getattr(config, "architectures", None) or []
         kind = _kind("ForCausalLM" if "gguf_file" in options else names[0] if names else "")
-        model = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, **options).eval()
+        reader = getattr(transformers, kind)
+        if "gguf_file" not in options and _packed.is_packed(folder):
+            return _unpacked(reader, config, folder)
+        model = reader.from_pretrained(folder, dtype=torch.float32, **options).eval()
         if "gguf_file" in options:
             model.is_quantized = False  # Its weights are plain f32 by now; it still refuses to().
         return model
     except (ValueError, OSError, KeyError, ImportError) as error:
         raise UnsupportedModel(f"transformers cannot read '{path}': "
                                f"{str(error).strip().splitlines()[0]}") from error
+
+
+def _unpacked(reader: typing.Any, config: typing.Any, folder: str) -> typing.Any:
+    """The model of a folder with packed weights."""
+    import torch
+    from transformers.models.auto.auto_factory import _get_model_class
+
+    # The Auto classes want a path, with which the models take no tensors.
+    of_model = _get_model_class(config, reader._model_mapping)  # noqa: SLF001
+    del config.quantization_config
+    model, loaded = of_model.from_pretrained(
+        None, config=config, state_dict=_packed.state(folder), dtype=torch.float32,
+        output_loading_info=True)
+    if loaded["missing_keys"]:
+        raise UnsupportedModel(f"'{folder}' has no weights for {sorted(loaded['missing_keys'])[0]} "
+                               f"and {len(loaded['missing_keys']) - 1} others; the folder is "
+                               "incomplete, or its packed layers have names that hk does not know")
+    return model.eval()
 
 
 def read_tokenizer(path: str | os.PathLike) -> typing.Any:

@@ -1,0 +1,314 @@
+"""Folders whose config.json says that weights are packed: by GPTQ, AWQ, llm-compressor
+(compressed-tensors), bitsandbytes, or in fp8 with scales of blocks.
+
+Read without the packages that made them. Integers become codes of hk.dequantize, which its
+products take in; what no product takes (codes of a table, columns in an order of their own) is
+widened. Activations are not quantised: where a folder asks for that, a note says so.
+
+Layouts: AutoGPTQ's and GPTQModel's qlinear modules, AutoAWQ's packing_utils.py,
+compressed-tensors' pack_quantized and naive_quantized compressors, bitsandbytes' QuantState.
+"""
+
+import json
+import os
+import pathlib
+import typing
+
+import numpy as np
+import torch
+
+from ..errors import UnsupportedModel
+from ._quantised import Quantised
+
+Tensors = dict[str, torch.Tensor]
+
+
+class Matrix(typing.NamedTuple):
+    """The values [N, K] of a linear layer, and how they are stored where hk can keep that."""
+
+    values: torch.Tensor
+    stored: Quantised | None
+
+
+class Scheme(typing.NamedTuple):
+    """A way to pack: the last part of the name of a tensor that a packed layer has, and the
+    matrix of the layer's tensors by the last parts of their names."""
+
+    mark: str
+    read: typing.Callable[[Tensors, dict], Matrix]
+
+
+def _refuse(what: str, remedy: str) -> UnsupportedModel:
+    return UnsupportedModel(f"quantization_config of config.json: {what}; {remedy}")
+
+
+def _fields(packed: torch.Tensor, bits: int, count: int) -> torch.Tensor:
+    """The first `count` unsigned numbers of each row of 32-bit words, low bits first; one may
+    begin in a word and end in the next."""
+    octets = packed.contiguous().numpy().astype("<i4").view(np.uint8)
+    single = np.unpackbits(octets, axis=1, bitorder="little")[:, :count * bits]
+    weights = (1 << np.arange(bits)).astype(np.uint8)
+    return torch.from_numpy((single.reshape(len(octets), count, bits) * weights).sum(
+        -1, dtype=np.uint8))
+
+
+def _affine(codes: torch.Tensor, bits: int, scales: torch.Tensor, zeros: torch.Tensor, group: int
+            ) -> Quantised:
+    """Unsigned codes [N, K] with scales and zero points [N, groups]."""
+    if bits == 4 and codes.shape[1] % 2 == 0:
+        codes, element, half = codes[:, 0::2] | codes[:, 1::2] << 4, "ui4", 0
+    else:
+        half = 1 << (bits - 1)
+        codes, element = (codes.short() - half).to(torch.int8), "i8"
+    zeros = (zeros.short() - half).to(torch.int8)
+    alike = bool((zeros == zeros[0, 0]).all())
+    return Quantised(codes.contiguous(), element, group, scales.contiguous(),
+                     zero=int(zeros[0, 0]) if alike else zeros.contiguous())
+
+
+def _whole(stored: Quantised) -> Matrix:
+    return Matrix(stored.values(), stored)
+
+
+def _gptq(parts: Tensors, config: dict) -> Matrix:
+    """qweight [K * bits / 32, N], packed along K; qzeros [groups, N * bits / 32], less 1 but in
+    format gptq_v2; scales [groups, N]; g_idx [K], the group of each column."""
+    scales = parts["scales"].T
+    rows, groups = scales.shape
+    # By the sizes: a layer may have other settings than the configuration's.
+    bits = parts["qzeros"].shape[1] * 32 // rows
+    columns = parts["qweight"].shape[0] * 32 // bits
+    codes = _fields(parts["qweight"].T, bits, columns)
+    zeros = _fields(parts["qzeros"], bits, rows).T
+    if config.get("checkpoint_format", "gptq") == "gptq":
+        zeros = (zeros + 1) & ((1 << bits) - 1)
+    group = int(config["group_size"])
+    if group <= 0 or -(-columns // group) != groups:
+        group = -(-columns // groups)
+    place = parts.get("g_idx", torch.arange(columns) // group).long()
+    if torch.equal(place, torch.arange(columns) // group):
+        return _whole(_affine(codes, bits, scales, zeros, group))
+    if int(place.max()) >= groups:
+        raise _refuse(f"g_idx names group {int(place.max())}, of {groups}", "the file is damaged")
+    return Matrix((codes.float() - zeros.float()[:, place]) * scales.float()[:, place], None)
+
+
+AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # The columns of a word's eight fields.
+
+
+def _awq(parts: Tensors, config: dict) -> Matrix:
+    """qweight [K, N / 8], qzeros [groups, N / 8], scales [groups, N]: packed along N."""
+    scales = parts["scales"].T
+    rows = scales.shape[0]
+    order = [8 * (i // 8) + AWQ_ORDER.index(i % 8) for i in range(rows)]
+    codes, zeros = (_fields(parts[n], 4, rows)[:, order].T.contiguous()
+                    for n in ("qweight", "qzeros"))
+    group = int(config["group_size"]) if int(config["group_size"]) > 0 else codes.shape[1]
+    return _whole(_affine(codes, 4, scales, zeros, group))
+
+
+def _by_blocks(scales: torch.Tensor, rows: int, columns: int, block: list | None
+               ) -> tuple[torch.Tensor, int]:
+    """Scales of the whole, of rows, groups or blocks as those of groups of rows."""
+    if scales.dim() < 2:
+        scales = scales.reshape(-1, 1)
+    high = block[0] if block else -(-rows // scales.shape[0])
+    wide = block[1] if block else -(-columns // scales.shape[1])
+    return scales.repeat_interleave(high, 0)[:rows].contiguous(), wide
+
+
+def _compressed(parts: Tensors, config: dict) -> Matrix:
+    """weight_packed [N, K * bits / 32] along K, or weight as int8 or fp8 [N, K]; weight_scale of
+    the whole, of rows, groups or blocks; weight_zero_point, packed along N where the codes are.
+    Packed numbers are signed with half of their range added."""
+    weights = config["weights"]
+    block = weights.get("block_structure")
+    if "weight_packed" not in parts:
+        codes = parts["weight"]
+        scales, group = _by_blocks(parts["weight_scale"], *codes.shape, block)
+        if codes.is_floating_point():
+            return _whole(Quantised(codes, "f8E4M3FN", group, scales))
+        zeros = parts.get("weight_zero_point")
+        zero = 0 if zeros is None else _by_blocks(zeros.to(torch.int8), *codes.shape, block)[0]
+        return _whole(Quantised(codes, "i8", group, scales, zero=zero))
+    bits, (rows, columns) = int(weights["num_bits"]), parts["weight_shape"].tolist()
+    codes = _fields(parts["weight_packed"], bits, columns)
+    scales, group = _by_blocks(parts["weight_scale"], rows, columns, block)
+    zeros = torch.full(scales.shape, 1 << (bits - 1), dtype=torch.uint8)
+    if "weight_zero_point" in parts:
+        zeros = _fields(parts["weight_zero_point"].T, bits, rows).T
+    if "weight_g_idx" in parts:
+        place = parts["weight_g_idx"].long()
+        if not torch.equal(place, torch.arange(columns) // group):
+            return Matrix((codes.float() - zeros.float()[:, place]) * scales.float()[:, place], None)
+    return _whole(_affine(codes, bits, scales, zeros, group))
+
+
+def _fp8(parts: Tensors, config: dict) -> Matrix:
+    """fp8 with what blocks are multiplied by."""
+    codes = parts["weight"]
+    scales, group = _by_blocks(parts["weight_scale_inv"], *codes.shape,
+                               config.get("weight_block_size"))
+    return _whole(Quantised(codes, "f8E4M3FN", group, scales))
+
+
+def _bitsandbytes(parts: Tensors, config: dict) -> Matrix:
+    """int8 [N, K] with the largest of each row, SCB; or indices of 4 bits, high ones first, into
+    a table, times the largest of each block, which may be indices themselves."""
+    if "SCB" in parts:
+        scales = (parts["SCB"].float() / 127).reshape(-1, 1)
+        return _whole(Quantised(parts["weight"], "i8", parts["weight"].shape[1], scales))
+    state = next(t for n, t in parts.items() if n.startswith("weight.quant_state."))
+    said = json.loads(bytes(state.tolist()))
+    largest = parts["weight.absmax"]
+    if "weight.nested_absmax" in parts:
+        nested = parts["weight.nested_absmax"].repeat_interleave(said["nested_blocksize"])
+        largest = (parts["weight.nested_quant_map"][largest.long()] * nested[:len(largest)]
+                   + said["nested_offset"])
+    octets = parts["weight"].flatten()
+    table = parts["weight.quant_map"].float()
+    values = table[torch.stack([octets >> 4, octets & 15], -1).flatten().long()]
+    values = values * largest.float().repeat_interleave(said["blocksize"])[:len(values)]
+    return Matrix(values.reshape(said["shape"]), None)
+
+
+def _gptq_scheme(config: dict, notes: list[str]) -> Scheme:
+    if int(config["bits"]) not in (2, 3, 4, 8):
+        raise _refuse(f"gptq of {config['bits']} bits", "hk reads 2, 3, 4 and 8")
+    if config.get("checkpoint_format", "gptq") not in ("gptq", "gptq_v2"):
+        raise _refuse(f"gptq in the format {config['checkpoint_format']}, which is one kernel's own",
+                      "save the model with format gptq or gptq_v2")
+    return Scheme("qweight", _gptq)
+
+
+def _awq_scheme(config: dict, notes: list[str]) -> Scheme:
+    if str(config.get("version", "gemm")).lower() != "gemm" or int(config.get("bits", 4)) != 4:
+        raise _refuse(f"awq of {config.get('bits', 4)} bits, version {config.get('version')}",
+                      "hk reads 4 bits of version gemm; quantise the model again so")
+    return Scheme("qweight", _awq)
+
+
+FORMATS = ("pack-quantized", "int-quantized", "float-quantized", "naive-quantized")
+
+
+def _compressed_scheme(config: dict, notes: list[str]) -> Scheme:
+    groups = list(config.get("config_groups", {}).values())
+    if len(groups) != 1 or config.get("format") not in FORMATS:
+        raise _refuse(f"compressed-tensors in the format {config.get('format')} with {len(groups)} "
+                      "groups of layers", f"hk reads one group in {', '.join(FORMATS)}; save the "
+                      "model without compression (save_compressed=False) or in one of these")
+    for name in ("sparsity_config", "transform_config"):
+        said = {k: v for k, v in (config.get(name) or {}).items() if k != "registry_requires_subclass"}
+        if said and said.get("format") != "dense" and said != {"config_groups": {}}:
+            raise _refuse(f"compressed-tensors with a {name}", "quantise the model without it")
+    config["weights"] = groups[0]["weights"]
+    inputs = groups[0].get("input_activations")
+    if inputs:
+        notes.append(f"the folder asks for activations of {inputs.get('num_bits')} bits; in hk's "
+                     "graph they are not quantised, and results are nearer to the original's")
+    if config.get("kv_cache_scheme"):
+        notes.append("the folder asks for a quantised cache; that of hk's graph is not")
+    packed = config["format"] == "pack-quantized"
+    return Scheme("weight_packed" if packed else "weight_scale", _compressed)
+
+
+def _fp8_scheme(config: dict, notes: list[str]) -> Scheme:
+    notes.append("the folder asks for activations of fp8; in hk's graph they are not quantised, and "
+                 "results are nearer to the original's")
+    return Scheme("weight_scale_inv", _fp8)
+
+
+def _bitsandbytes_scheme(config: dict, notes: list[str]) -> Scheme:
+    if config.get("load_in_8bit"):
+        notes.append("the folder asks for activations of 8 bits; in hk's graph they are not "
+                     "quantised, and results are nearer to the original's")
+        return Scheme("SCB", _bitsandbytes)
+    notes.append("codes of a table (nf4, fp4): no product of hk takes them, the weights are widened")
+    return Scheme("weight.absmax", _bitsandbytes)
+
+
+SCHEMES: dict[str, typing.Callable[[dict, list[str]], Scheme]] = {
+    "gptq": _gptq_scheme, "awq": _awq_scheme, "compressed-tensors": _compressed_scheme,
+    "fp8": _fp8_scheme, "bitsandbytes": _bitsandbytes_scheme}
+
+
+def _configuration(folder: pathlib.Path) -> dict | None:
+    """What config.json says of how weights are packed, where that is of SCHEMES."""
+    config = json.loads((folder / "config.json").read_text()).get("quantization_config")
+    return config if isinstance(config, dict) and config.get("quant_method") in SCHEMES else None
+
+
+def is_packed(folder: str | os.PathLike) -> bool:
+    """Whether this module reads the folder's weights."""
+    return _configuration(pathlib.Path(folder)) is not None
+
+
+def _files(folder: pathlib.Path) -> list[pathlib.Path]:
+    index = folder / "model.safetensors.index.json"
+    if index.exists():
+        names = set(json.loads(index.read_text())["weight_map"].values())
+        return [folder / pathlib.Path(name).name for name in sorted(names)]
+    return sorted(folder.glob("*.safetensors"))
+
+
+def _tensors(folder: pathlib.Path) -> Tensors:
+    from safetensors.torch import load_file
+
+    files = _files(folder)
+    if not files:
+        raise UnsupportedModel(f"'{folder}' has packed weights but no *.safetensors file; save them "
+                               "in that format")
+    return {name: tensor for file in files for name, tensor in load_file(file).items()}
+
+
+def _layers(folder: pathlib.Path, notes: list[str]
+            ) -> tuple[Tensors, typing.Iterator[tuple[str, Matrix]]]:
+    """The tensors that are not packed, and the packed layers by name."""
+    config = dict(_configuration(folder) or {})
+    method = config.get("quant_method", "")
+    scheme = SCHEMES[method](config, notes)
+    plain = _tensors(folder)
+    marks = [n for n in plain if n.endswith("." + scheme.mark)]
+    layers: dict[str, Tensors] = {n.removesuffix("." + scheme.mark): {} for n in marks}
+    for name in list(plain):
+        pieces = name.split(".")
+        # A part may have dots of its own.
+        layer = next((".".join(pieces[:i]) for i in range(len(pieces) - 1, 0, -1)
+                      if ".".join(pieces[:i]) in layers), None)
+        if layer is not None and name != layer + ".bias":
+            layers[layer][name.removeprefix(layer + ".")] = plain.pop(name)
+
+    def read() -> typing.Iterator[tuple[str, Matrix]]:
+        for name, parts in layers.items():
+            try:
+                yield name, scheme.read(parts, config)
+            except (KeyError, ValueError, RuntimeError, IndexError, TypeError) as error:
+                raise UnsupportedModel(
+                    f"layer '{name}': its tensors ({', '.join(sorted(parts))}) are not what "
+                    f"{method} writes: {error}; the file is damaged or of another version") from error
+
+    return plain, read()
+
+
+def state(folder: str | os.PathLike) -> Tensors:
+    """The tensors of a folder under the names that they have without quantisation, widened."""
+    plain, layers = _layers(pathlib.Path(folder), [])
+    return plain | {f"{name}.weight": matrix.values for name, matrix in layers}
+
+
+def matrices(folder: str | os.PathLike, notes: list[str]
+             ) -> typing.Iterator[tuple[np.ndarray, Quantised]]:
+    """The values of the folder's packed matrices, and how they are stored; those that cannot stay
+    so are counted in a note."""
+    if not is_packed(folder):
+        return
+    _, layers = _layers(pathlib.Path(folder), notes)
+    widened = 0
+    for _, matrix in layers:
+        if matrix.stored is None:
+            widened += 1
+        else:
+            yield matrix.values.numpy(), matrix.stored
+    if widened:
+        notes.append(f"{widened} packed matrices are widened: their columns are in an order of their "
+                     "own (desc_act, actorder), or their codes are of a table")

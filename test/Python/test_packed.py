@@ -1,0 +1,212 @@
+"""Folders with weights that GPTQ, AWQ, llm-compressor and bitsandbytes packed, written here number
+by number as their layouts are published."""
+
+import json
+
+import hk
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+import hk.torch  # noqa: E402
+import zoo  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
+
+torch.set_num_threads(1)
+GROUP = 16
+
+
+def words(numbers, bits):
+    """Rows of numbers as rows of 32-bit words: a stream of bits, low ones first."""
+    made = []
+    for row in numbers.tolist():
+        stream = sum(int(n) << (bits * i) for i, n in enumerate(row))
+        made.append([stream >> (32 * i) & 0xFFFFFFFF for i in range(len(row) * bits // 32)])
+    return torch.from_numpy(np.array(made, np.uint32).view(np.int32))
+
+
+class Layer:
+    """A random linear layer [N, K] of codes."""
+
+    def __init__(self, rows, columns, bits, generator):
+        groups = columns // GROUP
+
+        def draw(*shape):
+            return torch.randint(0, 1 << bits, shape, generator=generator)
+
+        self.q, self.z = draw(rows, columns), draw(rows, groups)
+        self.s = (0.02 * (0.5 + torch.rand(rows, groups, generator=generator))).half()
+        self.place = torch.arange(columns) // GROUP
+
+    def values(self):
+        return (self.q - self.z[:, self.place]).float() * self.s.float()[:, self.place]
+
+
+def gptq(layer, bits, version=1):
+    z = (layer.z - int(version == 1)) % (1 << bits)
+    return {"qweight": words(layer.q.T.contiguous().T, bits).T, "qzeros": words(z.T, bits),
+            "scales": layer.s.T, "g_idx": layer.place.int()}
+
+
+def awq(layer):
+    order = [0, 2, 4, 6, 1, 3, 5, 7]
+    columns = [8 * (i // 8) + order[i % 8] for i in range(len(layer.q))]
+    return {"qweight": words(layer.q.T[:, columns], 4), "qzeros": words(layer.z.T[:, columns], 4),
+            "scales": layer.s.T}
+
+
+def pack_quantized(layer):
+    return {"weight_packed": words(layer.q, 4), "weight_scale": layer.s,
+            "weight_zero_point": words(layer.z.T, 4).T, "weight_shape": torch.tensor(layer.q.shape)}
+
+
+def compressed(form, **weights):
+    return {"quant_method": "compressed-tensors", "format": form, "config_groups": {"group_0": {
+        "targets": ["Linear"], "weights": weights, "input_activations": None}}}
+
+
+def folder_of(path, config, pack, bits=4, change=lambda layer: None, name="llama"):
+    """A tiny model with packed layers; its values by parameter."""
+    zoo.make(name).save_pretrained(path)
+    generator = torch.Generator().manual_seed(3)
+    state = load_file(path / "model.safetensors")
+    values = {}
+    for n in [n for n in state if "proj.weight" in n]:
+        layer = Layer(*state.pop(n).shape, bits, generator)
+        change(layer)
+        parts = pack(layer)
+        values[n] = parts.pop("values", None)
+        values[n] = layer.values() if values[n] is None else values[n]
+        state |= {f"{n.removesuffix('.weight')}.{part}": t.contiguous() for part, t in parts.items()}
+    save_file(state, path / "model.safetensors", {"format": "pt"})
+    said = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(said | {"quantization_config": config}))
+    return values
+
+
+def fp8(layer):
+    codes = torch.randn(layer.q.shape, generator=torch.Generator().manual_seed(4))
+    codes = codes.to(torch.float8_e4m3fn)
+    scales = torch.rand(len(codes), 1) / 16
+    return {"weight": codes, "weight_scale": scales, "values": codes.float() * scales}
+
+
+def fp8_blocks(layer):
+    made = fp8(layer)
+    rows, columns = made.pop("weight_scale").shape[0], layer.q.shape[1]
+    scales = torch.rand(-(-rows // 32), -(-columns // 32)) / 16
+    wide = scales.repeat_interleave(32, 0)[:rows].repeat_interleave(32, 1)[:, :columns]
+    return made | {"weight_scale_inv": scales, "values": made["weight"].float() * wide}
+
+
+def nf4(layer):
+    """Two indices to a byte, the first one high, and blocks of 64 whose largest are indices."""
+    table, nested = torch.linspace(-1, 1, 16), torch.linspace(0, 1, 256)
+    flat = layer.q.flatten()
+    blocks = len(flat) // 64
+    largest = torch.arange(blocks) % 256
+    outer = torch.rand(-(-blocks // 256))
+    state = {"blocksize": 64, "nested_blocksize": 256, "nested_offset": 0.25,
+             "shape": list(layer.q.shape), "dtype": "float16"}
+    scale = nested[largest] * outer.repeat_interleave(256)[:blocks] + 0.25
+    return {"weight": (flat[0::2] << 4 | flat[1::2]).to(torch.uint8)[:, None],
+            "weight.absmax": largest.to(torch.uint8), "weight.quant_map": table,
+            "weight.nested_absmax": outer, "weight.nested_quant_map": nested,
+            "weight.quant_state.bitsandbytes__nf4": torch.tensor(
+                list(json.dumps(state).encode()), dtype=torch.uint8),
+            "values": (table[flat] * scale.repeat_interleave(64)).view(layer.q.shape)}
+
+
+def int8(layer):
+    codes, largest = (layer.q - 128).to(torch.int8), 0.1 + torch.rand(len(layer.q))
+    return {"weight": codes, "SCB": largest, "values": codes * (largest / 127)[:, None]}
+
+
+def shuffled(layer):
+    layer.place = layer.place.flip(0)
+
+
+def symmetric(layer):
+    layer.z[:] = 8
+
+
+GPTQ = {"quant_method": "gptq", "group_size": GROUP}
+# (configuration, packing, bits, change): what is stored of 7 matrices of each of 2 layers.
+CASES = {
+    "gptq": (GPTQ | {"bits": 4}, lambda x: gptq(x, 4), 4, lambda x: None, 14),
+    "gptq-symmetric": (GPTQ | {"bits": 4}, lambda x: gptq(x, 4), 4, symmetric, 14),
+    "gptq-8": (GPTQ | {"bits": 8}, lambda x: gptq(x, 8), 8, lambda x: None, 14),
+    "gptq-3": (GPTQ | {"bits": 3}, lambda x: gptq(x, 3), 3, lambda x: None, 14),
+    "gptq-v2": (GPTQ | {"bits": 4, "checkpoint_format": "gptq_v2"}, lambda x: gptq(x, 4, 2), 4,
+                lambda x: None, 14),
+    "gptq-order": (GPTQ | {"bits": 4, "desc_act": True}, lambda x: gptq(x, 4), 4, shuffled, 0),
+    "awq": ({"quant_method": "awq", "bits": 4, "group_size": GROUP, "version": "gemm"}, awq, 4,
+            lambda x: None, 14),
+    "w4a16": (compressed("pack-quantized", num_bits=4, strategy="group", group_size=GROUP),
+              pack_quantized, 4, lambda x: None, 14),
+    "fp8": (compressed("float-quantized", num_bits=8, strategy="channel"), fp8, 4, lambda x: None,
+            14),
+    "fp8-blocks": ({"quant_method": "fp8", "weight_block_size": [32, 32]}, fp8_blocks, 4,
+                   lambda x: None, 14),
+    "nf4": ({"quant_method": "bitsandbytes", "load_in_4bit": True}, nf4, 4, lambda x: None, 0),
+    "int8": ({"quant_method": "bitsandbytes", "load_in_8bit": True}, int8, 8, lambda x: None, 14),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(tmp_path, name):
+    config, pack, bits, change, count = CASES[name]
+    values = folder_of(tmp_path, config, pack, bits, change)
+    model = hk.torch.read(tmp_path)
+    for parameter, tensor in model.named_parameters():
+        if parameter in values:
+            torch.testing.assert_close(tensor.data, values[parameter], rtol=1e-6, atol=0)
+    notes = []
+    stored = hk.torch.stored_weights(tmp_path, model, notes)
+    assert len(stored) == count
+    assert bool(notes) == (count == 0 or name in ("fp8-blocks", "int8"))
+
+
+@pytest.mark.parametrize("name,dtype", [("gptq", "bfloat16"), ("awq", "float32"),
+                                        ("fp8-blocks", "bfloat16")])
+def test_model_keeps_its_codes(tmp_path, name, dtype):
+    config, pack, bits, change, count = CASES[name]
+    folder_of(tmp_path, config, pack, bits, change)
+    model = hk.torch.read(tmp_path)
+    stored = hk.torch.stored_weights(tmp_path, model)
+    graph = hk.torch.export(model, stored=stored, dtype=getattr(torch, dtype))
+    assert graph.mlir.count("hk.dequantize") == count
+    hk.torch.check(model, graph, threads=1)
+
+
+def test_experts_are_widened(tmp_path):
+    """Matrices of experts are stacked by transformers, those around them stay as they are."""
+    folder_of(tmp_path, *CASES["awq"][:4], name="qwen3_moe")
+    notes = []
+    stored = hk.torch.stored_weights(tmp_path, hk.torch.read(tmp_path), notes)
+    assert len(stored) == 8 and "stacked experts" in notes[0]
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    ({"bits": 5}, "gptq of 5 bits; hk reads 2, 3, 4 and 8"),
+    ({"checkpoint_format": "marlin"}, "save the model with format gptq or gptq_v2"),
+    ({}, r"layer 'model.layers.0.mlp.down_proj': its tensors \(g_idx, qweight, scales\) are not what "
+         "gptq writes: 'qzeros'; the file is damaged")])
+def test_refused(tmp_path, change, text):
+    folder_of(tmp_path, GPTQ | {"bits": 4} | change, lambda x: {
+        n: t for n, t in gptq(x, 4).items() if n != "qzeros"})
+    with pytest.raises(hk.UnsupportedModel, match=text):
+        hk.torch.read(tmp_path)
+
+
+def test_other_formats_are_refused(tmp_path):
+    config = compressed("nvfp4-pack-quantized", num_bits=4)
+    folder_of(tmp_path, config, pack_quantized)
+    with pytest.raises(hk.UnsupportedModel, match="in the format nvfp4-pack-quantized .*save the"):
+        hk.torch.read(tmp_path)
+
+
+def test_missing_layers(tmp_path):
+    folder_of(tmp_path, CASES["awq"][0], lambda x: {"other": x.s})
+    with pytest.raises(hk.UnsupportedModel, match="has no weights for model.layers.0.* and 13"):
+        hk.torch.read(tmp_path)
