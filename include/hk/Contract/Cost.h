@@ -282,7 +282,9 @@ constexpr double flightBlockClocks(const Target &target,
   double bytes = bytesA + bytesB;
   double reads = (bytesA * tile.wn + bytesB * tile.wm) / flight.ldsReadBytes;
   double writes = bytes / target.ldsBytesPerClock;
-  double depth = tile.stages > 2 ? tile.stages - 1 : 1;
+  double depth = tile.loop == GemmLoop::PingPong ? 2
+                 : tile.stages > 2               ? tile.stages - 1
+                                                 : 1;
   double step = costMax(matrix, flightClocks(flight, bytes, depth * together));
   if (together > 1)
     step = costMax(step, reads + writes);
@@ -290,7 +292,10 @@ constexpr double flightBlockClocks(const Target &target,
   // fragments read; only other blocks multiply then.
   bool direct = tile.stages > 1 && target.directToLds >= 16 &&
                 (!shape.staged || tile.loop == GemmLoop::Microscaled);
-  step += (flight.barrierClocks + reads / 2 + (direct ? 0 : writes)) / together;
+  step += tile.loop == GemmLoop::PingPong
+              ? flight.turnClocks
+              : (flight.barrierClocks + reads / 2 + (direct ? 0 : writes)) /
+                    together;
   // The accumulators pass through LDS, in 4 bytes, once each way.
   double ends = 2 * flight.tripClocks + flight.blockClocks +
                 8.0 * tile.bm * tile.bn / target.ldsBytesPerClock;
