@@ -1,51 +1,55 @@
-// Products of two groups of waves in turns: every depth from none to eleven tiles, odd and
+// Products of two groups of waves in turns: depths of one to eleven tiles, odd and
 // even, with and without a tail; edges of rows and columns; NaN among elements; batches, both
 // kinds of pairs, slices of k that end within a tile, groups of columns that are quantised.
 // Operands that do not lie as they are multiplied stay in blocks, for a reason with a code.
 // RUN: hk-compile %s -o %t.942.so --target=gfx942 --explain | FileCheck %s --check-prefixes=LOOP,REFUSED
 // RUN: hk-compile %s -o %t.950.so --target=gfx950 --explain | FileCheck %s --check-prefixes=LOOP,REFUSED
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=bf16 --dim=x.0=1 --data=nan
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=bf16 --dim=x.0=300
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=bf16 --dim=x.0=257 --data=tiny
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=short --dim=x.0=255
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=f16 --dim=x.0=129
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=i8 --dim=x.0=260
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=batch --dim=x.1=70
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=gate --dim=x.0=258
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=pairs --dim=x.0=40
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=slices --dim=x.0=66
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=groups --dim=x.0=300
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=64
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=128
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=200
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=256
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=376
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=704
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=0
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=fp8_fnuz --dim=x.0=270
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s --function=fp8_fnuz --dim=x.0=31 --data=nan
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=bf16 --dim=x.0=1 --data=nan
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=bf16 --dim=x.0=300
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=bf16 --dim=x.0=257 --data=tiny
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=short --dim=x.0=255
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=f16 --dim=x.0=129
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=i8 --dim=x.0=260
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=batch --dim=x.1=70
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=gate --dim=x.0=258
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=pairs --dim=x.0=40
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=slices --dim=x.0=66
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=groups --dim=x.0=300
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=64
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=128
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=200
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=256
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=376
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=704
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=depth --dim=x.0=33 --dim=x.1=0
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=fp8_fn --dim=x.0=270
-// RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s --function=fp8_fn --dim=x.0=31 --data=nan
+// DEFINE: %{gfx942} = env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 HK_EMU_STRICT_RACES=1 hk-run %t.942.so --device=hip:0 --check=%s
+// DEFINE: %{gfx950} = env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.950.so --device=hip:0 --check=%s
+// RUN: %{gfx942} --function=bf16 --dim=x.0=0
+// RUN: %{gfx942} --function=bf16 --dim=x.0=1 --data=nan
+// RUN: %{gfx942} --function=bf16 --dim=x.0=300
+// RUN: %{gfx942} --function=bf16 --dim=x.0=257 --data=tiny
+// RUN: %{gfx942} --function=short --dim=x.0=255
+// RUN: %{gfx942} --function=f16 --dim=x.0=129
+// RUN: %{gfx942} --function=i8 --dim=x.0=260
+// RUN: %{gfx942} --function=batch --dim=x.1=70
+// RUN: %{gfx942} --function=gate --dim=x.0=258
+// RUN: %{gfx942} --function=pairs --dim=x.0=40
+// RUN: %{gfx942} --function=slices --dim=x.0=66
+// RUN: %{gfx942} --function=groups --dim=x.0=300
+// RUN: %{gfx942} --function=depth_64 --dim=x.0=33
+// RUN: %{gfx942} --function=depth_128 --dim=x.0=33
+// RUN: %{gfx942} --function=depth_192 --dim=x.0=33
+// RUN: %{gfx942} --function=depth_256 --dim=x.0=33
+// RUN: %{gfx942} --function=depth_328 --dim=x.0=33
+// RUN: %{gfx942} --function=depth_448 --dim=x.0=33
+// RUN: %{gfx942} --function=depth_704 --dim=x.0=33
+// RUN: %{gfx942} --function=fp8_fnuz --dim=x.0=270
+// RUN: %{gfx942} --function=fp8_fnuz --dim=x.0=31 --data=nan
+// RUN: %{gfx950} --function=bf16 --dim=x.0=0
+// RUN: %{gfx950} --function=bf16 --dim=x.0=1 --data=nan
+// RUN: %{gfx950} --function=bf16 --dim=x.0=300
+// RUN: %{gfx950} --function=bf16 --dim=x.0=257 --data=tiny
+// RUN: %{gfx950} --function=short --dim=x.0=255
+// RUN: %{gfx950} --function=f16 --dim=x.0=129
+// RUN: %{gfx950} --function=i8 --dim=x.0=260
+// RUN: %{gfx950} --function=batch --dim=x.1=70
+// RUN: %{gfx950} --function=gate --dim=x.0=258
+// RUN: %{gfx950} --function=pairs --dim=x.0=40
+// RUN: %{gfx950} --function=slices --dim=x.0=66
+// RUN: %{gfx950} --function=groups --dim=x.0=300
+// RUN: %{gfx950} --function=depth_64 --dim=x.0=33
+// RUN: %{gfx950} --function=depth_128 --dim=x.0=33
+// RUN: %{gfx950} --function=depth_192 --dim=x.0=33
+// RUN: %{gfx950} --function=depth_256 --dim=x.0=33
+// RUN: %{gfx950} --function=depth_328 --dim=x.0=33
+// RUN: %{gfx950} --function=depth_448 --dim=x.0=33
+// RUN: %{gfx950} --function=depth_704 --dim=x.0=33
+// RUN: %{gfx950} --function=fp8_fn --dim=x.0=270
+// RUN: %{gfx950} --function=fp8_fn --dim=x.0=31 --data=nan
 
-// LOOP-COUNT-10: loop = ping_pong
+// LOOP-COUNT-17: loop = ping_pong
 // REFUSED: matmul{{.*}} / ping_pong: {{.*}}rows begin at multiples of 8 bytes, not of 16
 module attributes {hk.gemm_loop = "ping_pong"} {
 func.func @bf16(%x: tensor<?x336xbf16>, %w: tensor<300x336xbf16>) -> tensor<?x300xf32> {
@@ -95,8 +99,32 @@ func.func @groups(%x: tensor<?x72xbf16>, %w: tensor<256x72xbf16>) -> (tensor<?x2
   %q, %s = hk.quantize per_group %y group 128 : tensor<?x256xbf16> -> tensor<?x256xi8>, tensor<?x2xf32>
   return %q, %s : tensor<?x256xi8>, tensor<?x2xf32>
 }
-func.func @depth(%x: tensor<?x?xbf16>, %w: tensor<50x?xbf16>) -> tensor<?x50xf32> {
-  %y = hk.matmul %x, %w transpose_b : tensor<?x?xbf16>, tensor<50x?xbf16> -> tensor<?x50xf32>
+func.func @depth_64(%x: tensor<?x64xbf16>, %w: tensor<50x64xbf16>) -> tensor<?x50xf32> {
+  %y = hk.matmul %x, %w transpose_b : tensor<?x64xbf16>, tensor<50x64xbf16> -> tensor<?x50xf32>
+  return %y : tensor<?x50xf32>
+}
+func.func @depth_128(%x: tensor<?x128xbf16>, %w: tensor<50x128xbf16>) -> tensor<?x50xf32> {
+  %y = hk.matmul %x, %w transpose_b : tensor<?x128xbf16>, tensor<50x128xbf16> -> tensor<?x50xf32>
+  return %y : tensor<?x50xf32>
+}
+func.func @depth_192(%x: tensor<?x192xbf16>, %w: tensor<50x192xbf16>) -> tensor<?x50xf32> {
+  %y = hk.matmul %x, %w transpose_b : tensor<?x192xbf16>, tensor<50x192xbf16> -> tensor<?x50xf32>
+  return %y : tensor<?x50xf32>
+}
+func.func @depth_256(%x: tensor<?x256xbf16>, %w: tensor<50x256xbf16>) -> tensor<?x50xf32> {
+  %y = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<50x256xbf16> -> tensor<?x50xf32>
+  return %y : tensor<?x50xf32>
+}
+func.func @depth_328(%x: tensor<?x328xbf16>, %w: tensor<50x328xbf16>) -> tensor<?x50xf32> {
+  %y = hk.matmul %x, %w transpose_b : tensor<?x328xbf16>, tensor<50x328xbf16> -> tensor<?x50xf32>
+  return %y : tensor<?x50xf32>
+}
+func.func @depth_448(%x: tensor<?x448xbf16>, %w: tensor<50x448xbf16>) -> tensor<?x50xf32> {
+  %y = hk.matmul %x, %w transpose_b : tensor<?x448xbf16>, tensor<50x448xbf16> -> tensor<?x50xf32>
+  return %y : tensor<?x50xf32>
+}
+func.func @depth_704(%x: tensor<?x704xbf16>, %w: tensor<50x704xbf16>) -> tensor<?x50xf32> {
+  %y = hk.matmul %x, %w transpose_b : tensor<?x704xbf16>, tensor<50x704xbf16> -> tensor<?x50xf32>
   return %y : tensor<?x50xf32>
 }
 func.func @unaligned(%x: tensor<?x100xbf16>, %w: tensor<60x100xbf16>) -> tensor<?x60xbf16> {

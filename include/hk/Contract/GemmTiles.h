@@ -414,8 +414,7 @@ constexpr bool registerCellsFit(const GemmTile &tile,
          (shape.group == 0 || gemmColumns(tile, shape.pair) % shape.group == 0);
 }
 
-/// Operands that lie as they are multiplied; halves of B that half of a
-/// thread's copies bring each.
+/// Operands that lie as they are multiplied.
 constexpr bool pingPongFits(const GemmTile &tile, const GemmShapeClass &shape) {
   return shape.operand != DType::F32 && !shape.staged && !shape.scaled &&
          !shape.quantized && !shape.grouped &&
