@@ -119,8 +119,8 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
     return op->emitError("expected '")
            << kGemmLoopAttrName
            << "' to be \"blocks\", \"warp_specialised\", \"skinny\", "
-           << "\"skinny_codes\", \"microscaled\" or \"register_cells\", but "
-           << "got " << attribute.getValue();
+           << "\"skinny_codes\", \"microscaled\", \"register_cells\" or "
+           << "\"ping_pong\", but got " << attribute.getValue();
   }
   if (name == kExchangeAttrName) {
     auto by = dyn_cast<StringAttr>(attribute.getValue());

@@ -51,11 +51,14 @@ def shapes(chip):
 
 
 def rows(chip, microscaled):
-    """(bm, bn, bytes of k, waves, waves, stages) of the chip's table of tiles."""
+    """(bm, bn, bytes of k, waves, waves, stages, loop) of the chip's table of tiles."""
     text = (ROOT / "include/hk/Contract/GemmTiles.h").read_text()
     table = re.search(rf"kGemmTilesG{chip[1:]}\[\] = {{(.*?)\n}};", text, re.S)[1]
-    start = "microscaled(" if microscaled else "{"
-    return [tuple(map(int, re.findall(r"\d+", r)[:6])) for r in table.split("\n") if r.strip().startswith(start)]
+    found = []
+    for start, loop in (("microscaled(", "microscaled"),) if microscaled else (("pingPong(", "ping_pong"), ("{", "")):
+        lines = [list(map(int, re.findall(r"\d+", r))) for r in table.split("\n") if r.strip().startswith(start)]
+        found += [((256, 256, 128, 2, 4, *n) if loop == "ping_pong" else tuple(n[:6])) + (loop,) for n in lines]
+    return found
 
 
 def is_microscaled(chip, name):
@@ -63,10 +66,10 @@ def is_microscaled(chip, name):
     return chip == "gfx950" and name.startswith("mx")
 
 
-def text_of(row, size, microscaled):
-    bm, bn, depth, wm, wn, stages = row
+def text_of(row, size):
+    bm, bn, depth, wm, wn, stages, loop = row
     return (f"#hk.gemm_tile<bm = {bm}, bn = {bn}, bk = {int(depth / size)}, wm = {wm}, wn = {wn}, "
-            f"stages = {stages}, splitK = 1{', loop = microscaled' if microscaled else ''}>")
+            f"stages = {stages}, splitK = 1{f', loop = {loop}' if loop else ''}>")
 
 
 def sensible(row, m):
@@ -77,7 +80,7 @@ def sensible(row, m):
 def model(chip, function, kept, bin_, folder, microscaled):
     """The tile that was compiled, and its modelled launch; None if it does not fit."""
     body, size, _ = function
-    others = [text_of(r, size, microscaled) for r in rows(chip, microscaled) if kept and r != kept]
+    others = [text_of(r, size) for r in rows(chip, microscaled) if kept and r != kept]
     attribute = f"attributes {{hk.spilling_tiles = {{matmul = [{', '.join(others)}]}}}} " if kept else ""
     source, library, lines = (f"{folder}/tile.{end}" for end in ("mlir", "so", "jsonl"))
     pathlib.Path(source).write_text(f"module {attribute}{{\nfunc.func @f{body}\n}}\n")
@@ -89,7 +92,7 @@ def model(chip, function, kept, bin_, folder, microscaled):
         raise SystemExit(done.stderr)
     info = json.loads(subprocess.run([bin_ / "hk-run", library, "--info"], check=True, capture_output=True).stdout)
     tile = info["sections"][0]["kernels"][0]["variants"][0]["tile"]
-    if kept and tile != text_of(kept, size, microscaled):
+    if kept and tile != text_of(kept, size):
         return None
     subprocess.run([bin_ / "hk-run", library, "--device=hip:0"], check=True, stdout=subprocess.DEVNULL,
                    env=dict(os.environ, HK_EMU_TIMING=lines))
@@ -99,7 +102,7 @@ def model(chip, function, kept, bin_, folder, microscaled):
 
 
 def short(tile):
-    return "x".join(re.findall(r"= (\d+)", tile)[:3])
+    return "x".join(re.findall(r"= (\d+)", tile)[:3]) + "".join(re.findall(r", loop = (ping_pong)", tile)).replace("p", " p", 1)
 
 
 def run(options):
@@ -114,7 +117,7 @@ def run(options):
             chosen, result = model(options.chip, function, None, bin_, folder, mx)
             found = {chosen: result}
             for row in rows(options.chip, mx):
-                tile = text_of(row, function[1], mx)
+                tile = text_of(row, function[1])
                 if not options.chosen and tile not in found and sensible(row, function[2]):
                     made = model(options.chip, function, row, bin_, folder, mx)
                     if made:

@@ -40,8 +40,8 @@ func.func @two_thousand(%x: tensor<2048x4096xbf16>, %w: tensor<4096x4096xbf16>) 
 }
 
 // CHECK-LABEL: hk.kernel @matmul_3 gemm
-// CDNA3: hk.variant @v0 #hk.gemm_tile<bm = 256, bn = 256, bk = 64,
-// CDNA4: hk.variant @v0 #hk.gemm_tile<bm = 256, bn = 256, bk = 64,
+// CDNA3: hk.variant @v0 #hk.gemm_tile<bm = 256, bn = 256, bk = 64, {{.*}}loop = ping_pong>
+// CDNA4: hk.variant @v0 #hk.gemm_tile<bm = 256, bn = 256, bk = 64, {{.*}}loop = ping_pong>
 // CHECK-NOT: hk.variant @v1
 func.func @many(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>

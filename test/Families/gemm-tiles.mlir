@@ -14,10 +14,10 @@
 // CDNA3: hk.variant @v0 #hk.gemm_tile<bm = 32, bn = 64, bk = 128, wm = 1, wn = 2, stages = 1, splitK = 1> threads 128 lds 24576
 // CDNA3: hk.variant @v1 #hk.gemm_tile<bm = 32, bn = 32, bk = 64, wm = 1, wn = 1, stages = 1, splitK = 1> threads 64 lds 8192
 // CDNA3: hk.variant @v2 #hk.gemm_tile<bm = 128, bn = 128, bk = 64, wm = 2, wn = 2, stages = 1, splitK = 1> threads 256 lds 32768
-// CDNA3: hk.variant @v{{.*}} #hk.gemm_tile<bm = 256, bn = 256, bk = 64, wm = 2, wn = 4, stages = 1, splitK = 1> threads 512 lds 65536
+// CDNA3: hk.variant @v{{.*}} #hk.gemm_tile<bm = 256, bn = 256, bk = 64, wm = 2, wn = 4, stages = 1, splitK = 1, loop = ping_pong> threads 512 lds 65536
 // CDNA4: hk.variant @v0 #hk.gemm_tile<bm = 32, bn = 64, bk = 128, wm = 1, wn = 2, stages = 3, splitK = 1> threads 128 lds 73728
 // CDNA4: hk.variant @v1 #hk.gemm_tile<bm = 64, bn = 128, bk = 64, wm = 2, wn = 2, stages = 2, splitK = 1> threads 256 lds 49152
-// CDNA4: hk.variant @v2 #hk.gemm_tile<bm = 256, bn = 256, bk = 64, wm = 2, wn = 4, stages = 2, splitK = 1> threads 512 lds 131072
+// CDNA4: hk.variant @v2 #hk.gemm_tile<bm = 256, bn = 256, bk = 64, wm = 2, wn = 4, stages = 2, splitK = 1, loop = ping_pong> threads 512 lds 131072
 // SM90: hk.variant @v0 #hk.gemm_tile<bm = 8, {{.*}}loop = skinny, cluster = 2>
 // SM90: hk.variant @v{{.*}} #hk.gemm_tile<bm = 128, bn = 256, bk = 64, wm = 2, wn = 1, stages = 4, splitK = 1, loop = warp_specialised, cluster = 2> threads 384 lds 230592
 // TINY: hk.variant @v0 #hk.gemm_tile<bm = 32, bn = 32, bk = 64, wm = 1, wn = 1, stages = 1, splitK = 1> threads 64 lds 8192

@@ -99,6 +99,9 @@ struct FlightCalibration {
   /// Clocks of a step's barriers, and of a block's start and end without its
   /// memory accesses.
   double barrierClocks, blockClocks;
+  /// Clocks of a step of two groups of waves in turns, whose barriers a wave's
+  /// products do not cover.
+  double turnClocks;
   /// What is usable of the memory's peak rate, and of all L2 caches together,
   /// GB/s.
   double memoryShare, cacheGBps;
@@ -125,6 +128,7 @@ inline constexpr FlightCalibration kMi325xFlight = {
     /*ldsReadBytes=*/128,
     /*barrierClocks=*/200,
     /*blockClocks=*/600,
+    /*turnClocks=*/150,
     /*memoryShare=*/0.75,
     /*cacheGBps=*/17000,
     /*walkClocks=*/2000,
@@ -143,6 +147,7 @@ inline constexpr FlightCalibration kMi355xFlight = {
     /*ldsReadBytes=*/256,
     /*barrierClocks=*/200,
     /*blockClocks=*/600,
+    /*turnClocks=*/150,
     /*memoryShare=*/0.8,
     /*cacheGBps=*/17000,
     /*walkClocks=*/2000,

@@ -262,6 +262,15 @@ constexpr double flightClocks(const FlightCalibration &flight, double bytes,
   return costMax(atRate, (flight.tripClocks + atRate) / under);
 }
 
+/// Clocks of a step of two groups of waves in turns: its products or its bytes.
+/// Blocks that share an operand ask for the same lines at the same time, so
+/// what is under way takes a trip to memory and not to the L2 cache.
+constexpr double turnsClocks(const FlightCalibration &flight, double matrix,
+                             double bytes) {
+  return costMax(matrix, bytes * flight.tripClocks / flight.bytesInFlight) +
+         flight.turnClocks;
+}
+
 /// Clocks of a block of a product, its share of those that run together on a
 /// unit. A step takes as long as its products or its bytes, and what happens
 /// between barriers.
@@ -291,6 +300,8 @@ constexpr double flightBlockClocks(const Target &target,
   bool direct = tile.stages > 1 && target.directToLds >= 16 &&
                 (!shape.staged || tile.loop == GemmLoop::Microscaled);
   step += (flight.barrierClocks + reads / 2 + (direct ? 0 : writes)) / together;
+  if (tile.loop == GemmLoop::PingPong)
+    step = turnsClocks(flight, matrix, bytes);
   // The accumulators pass through LDS, in 4 bytes, once each way.
   double ends = 2 * flight.tripClocks + flight.blockClocks +
                 8.0 * tile.bm * tile.bn / target.ldsBytesPerClock;

@@ -101,12 +101,19 @@ constexpr GemmTileRow registerCells(int32_t bm, int32_t bn, int32_t wm,
   return ofLoop(GemmLoop::RegisterCells, bm, bn, 128, wm, wn, stages);
 }
 
+/// A row of two groups of waves in turns; 128 bytes of k fill the registers of
+/// copies and fragments.
+constexpr GemmTileRow pingPong(int32_t stages) {
+  return ofLoop(GemmLoop::PingPong, 256, 256, 128, 2, 4, stages);
+}
+
 struct GemmTileTable {
   const GemmTileRow *rows;
   int32_t size;
 };
 
 inline constexpr GemmTileRow kGemmTilesGfx942[] = {
+    pingPong(1),
     {256, 256, 128, 2, 4, 1, false, false},
     {256, 128, 128, 4, 2, 1, true, false},
     {128, 128, 128, 2, 2, 1, true, true},
@@ -122,6 +129,7 @@ inline constexpr GemmTileRow kGemmTilesGfx942[] = {
     onlyQuantized({32, 64, 256, 1, 2, 1, true, true}),
 };
 inline constexpr GemmTileRow kGemmTilesGfx950[] = {
+    pingPong(2),
     {256, 256, 128, 2, 4, 2, false, false},
     {256, 128, 128, 4, 2, 2, false, false},
     {128, 128, 128, 2, 2, 2, true, true},
@@ -406,6 +414,13 @@ constexpr bool registerCellsFit(const GemmTile &tile,
          (shape.group == 0 || gemmColumns(tile, shape.pair) % shape.group == 0);
 }
 
+/// Operands that lie as they are multiplied.
+constexpr bool pingPongFits(const GemmTile &tile, const GemmShapeClass &shape) {
+  return shape.operand != DType::F32 && !shape.staged && !shape.scaled &&
+         !shape.quantized && !shape.grouped &&
+         (shape.group == 0 || gemmColumns(tile, shape.pair) % shape.group == 0);
+}
+
 /// Whether the kernel template accepts this row; LDS apart.
 constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
                             const GemmShapeClass &shape) {
@@ -420,6 +435,8 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
     return microscaledFits(target, tile, shape);
   if (row.loop == GemmLoop::RegisterCells)
     return registerCellsFit(tile, shape);
+  if (row.loop == GemmLoop::PingPong)
+    return pingPongFits(tile, shape);
   int32_t columns = gemmColumns(tile, shape.pair);
   bool host = target.arch == Arch::Host;
   if (shape.staged && !row.staged)

@@ -55,6 +55,9 @@ enum class GemmLoop : int32_t {
   Microscaled,
   /// sm_90a, f32: lanes sum cells of results that they keep in registers.
   RegisterCells,
+  /// gfx942 and gfx950, many rows: two groups of four waves in turns, one
+  /// multiplies while the other copies and reads fragments.
+  PingPong,
 };
 
 /// C[bm, bn] per block in K steps of bk, by wm x wn waves (WarpSpecialised and

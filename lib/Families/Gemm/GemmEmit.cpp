@@ -258,6 +258,8 @@ public:
     };
     if (hasLoop(GemmLoop::microscaled))
       os << "#include \"kernels/gemm/microscaled.h\"\n";
+    if (hasLoop(GemmLoop::ping_pong))
+      os << "#include \"kernels/gemm/ping_pong.h\"\n";
     if (hasLoop(GemmLoop::register_cells))
       os << "#include \"kernels/gemm/sm90/register_cells.h\"\n";
     if (hasLoop(GemmLoop::skinny))
@@ -300,6 +302,8 @@ private:
       return "Microscaled";
     case GemmLoop::register_cells:
       return "RegisterCells";
+    case GemmLoop::ping_pong:
+      return "PingPong";
     }
     llvm_unreachable("every loop has a template");
   }
@@ -307,7 +311,7 @@ private:
   static bool isBlocks(VariantOp variant) {
     GemmLoop loop = tileOf(variant).getLoop();
     return loop == GemmLoop::blocks || loop == GemmLoop::microscaled ||
-           loop == GemmLoop::register_cells;
+           loop == GemmLoop::register_cells || loop == GemmLoop::ping_pong;
   }
   /// Whether tensor maps describe its operands.
   static bool isMapped(VariantOp variant) {

@@ -99,6 +99,25 @@ Verdict mlir::hk::microscaledVerdict(GemmPlan gemm, const ::hk::Target &target,
   return Verdict::accept();
 }
 
+Verdict mlir::hk::pingPongVerdict(GemmPlan gemm, const ::hk::Target &target,
+                                  int64_t alignA, int64_t alignB) {
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  ::hk::DType type = gemmOperandType(target, a.result, b.result);
+  if (type == ::hk::DType::F32)
+    return Verdict::refuse(Reason::UnsupportedDType, "f32 needs blocks");
+  for (auto [operand, name, align] :
+       {std::tuple(&a, "left", alignA), std::tuple(&b, "right", alignB)})
+    if (Verdict verdict = copyVerdict(*operand, type, target, align);
+        !verdict.accepted())
+      return Verdict::refuse(verdict.getReason(),
+                             "the " + Twine(name) +
+                                 " operand: " + verdict.getDetail());
+  if (gemm.grouped() || gemm.hasScaleAlongK())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "groups of rows and f32 scales along k need blocks");
+  return Verdict::accept();
+}
+
 void mlir::hk::noteStagedOperands(GemmPlan gemm, const ::hk::Target &target,
                                   int64_t alignA, int64_t alignB,
                                   DecisionLog &log) {

@@ -162,6 +162,11 @@ Verdict codesVerdict(GemmPlan gemm, const ::hk::Target &target, int64_t alignA,
 Verdict microscaledVerdict(GemmPlan gemm, const ::hk::Target &target,
                            int64_t alignA, int64_t alignB);
 
+/// Whether two groups of waves in turns multiply it (ping_pong) where it has
+/// many rows; alignments as in shapeClassOf.
+Verdict pingPongVerdict(GemmPlan gemm, const ::hk::Target &target,
+                        int64_t alignA, int64_t alignB);
+
 /// Whether rows of `operand`, multiplied as `type`, are copied straight into
 /// LDS; `rowAlignment` in bytes, of their starts.
 Verdict copyVerdict(const GemmOperand &operand, ::hk::DType type,

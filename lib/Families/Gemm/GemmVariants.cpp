@@ -43,6 +43,9 @@ constexpr RowRange kSm90Ranges[] = {
 /// Cells of registers are bound by the unit with most of them.
 constexpr RowRange kCellRanges[] = {
     {32, 16}, {128, 96}, {512, 384}, {1024, 768}, {kUnbounded, 4096}};
+/// With fewer no tile of ping_pong's 256 rows is taken.
+constexpr int64_t kManyRows = 1024;
+
 /// One dim of a kernel: a constant or a dim symbol.
 struct Extent {
   int64_t name;
@@ -68,6 +71,7 @@ public:
     bulk = bulkVerdict(gemm, target, alignA, alignB);
     codes = codesVerdict(gemm, target, alignA, alignB);
     microscaled = microscaledVerdict(gemm, target, alignA, alignB);
+    pingPong = pingPongVerdict(gemm, target, alignA, alignB);
     if (!microscaled.accepted())
       noteStagedOperands(gemm, target, alignA, alignB, log);
   }
@@ -218,6 +222,9 @@ private:
       report.add(stringifyGemmLoop(GemmLoop::skinny_codes), codes);
     if (!microscaled.accepted() && hasElementScales() && target.scaledMma)
       report.add(stringifyGemmLoop(GemmLoop::microscaled), microscaled);
+    if (!pingPong.accepted() && range.typical >= kManyRows &&
+        ::hk::flightCalibration(target))
+      report.add(stringifyGemmLoop(GemmLoop::ping_pong), pingPong);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       if (!::hk::gemmTileFits(row, target, shape) ||
           (asked && row.loop != *asked) || !gridFits(row.loop))
@@ -334,7 +341,7 @@ private:
   SmallVector<int64_t> lhs, rhs;
   ::hk::GemmShapeClass shape;
   Verdict bulk = Verdict::accept(), codes = Verdict::accept();
-  Verdict microscaled = Verdict::accept();
+  Verdict microscaled = Verdict::accept(), pingPong = Verdict::accept();
   std::optional<GroupGrid> groups;
 };
 

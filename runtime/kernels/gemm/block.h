@@ -9,7 +9,7 @@
 // its operands begin, and the way of its accumulators to the epilogue. They
 // pass through LDS slab by slab and reach the user's functor as row-contiguous
 // vectors, so that it reads and writes memory in 16-byte accesses whatever the
-// lane map. Main loops: gpu.h, microscaled.h.
+// lane map. Main loops: gpu.h, microscaled.h, ping_pong.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -39,6 +39,7 @@ class Instruction:
     address: int
     name: str
     target: int | None  # of a branch, if it is in the kernel
+    operands: str = ""
 
 
 @dataclass
@@ -74,7 +75,7 @@ def instructions(listing):
         mine = code[name] = []
         for line in re.finditer(r"^\t(\S+)(.*?)// 0*([0-9A-F]+):[0-9A-F ]*(?:<(.+?)(?:\+0x([0-9a-f]+))?>)?$", part, re.M):
             target = int(start, 16) + int(line[5] or "0", 16) if line[4] == name else None
-            mine.append(Instruction(int(line[3], 16), line[1], target))
+            mine.append(Instruction(int(line[3], 16), line[1], target, line[2].strip()))
         while mine and mine[-1].name != "s_endpgm":  # padding
             mine.pop()
     return code

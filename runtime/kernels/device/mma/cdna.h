@@ -124,6 +124,24 @@ template <DType D, int BM, int BN, int BK, int WM, int WN> struct BlockMma {
   static_assert(MI >= 1 && NI >= 1 && MI * WM * 32 == BM && NI * WN * 32 == BN);
   static_assert(kRowBytes % 64 == 0, "a tile row is a multiple of 64 bytes");
 
+  static constexpr int pairs() {
+    if constexpr (requires { Op::kPairs; })
+      return 2;
+    else
+      return 1;
+  }
+  /// 16-byte chunks of k that a lane multiplies at once.
+  static constexpr int kPer = pairs();
+  static_assert(kSteps % kPer == 0);
+
+  HK_MEM static Fragment step(const u32x4 (&b)[kPer], const u32x4 (&a)[kPer],
+                              Fragment c) {
+    if constexpr (kPer == 2)
+      return Op::pair(b[0], b[1], a[0], a[1], c);
+    else
+      return Op::step(b[0], a[0], c);
+  }
+
   Fragment c[MI][NI];
 
   HK_MEM static int waveRow() { return waveId() / WN * (BM / WM); }
@@ -204,24 +222,6 @@ template <DType D, int BM, int BN, int BK, int WM, int WN> struct BlockMma {
   HK_MEM static bool rowLead() { return laneId() < 32; }
 
 private:
-  static constexpr int pairs() {
-    if constexpr (requires { Op::kPairs; })
-      return 2;
-    else
-      return 1;
-  }
-  /// 16-byte chunks of k that a lane multiplies at once.
-  static constexpr int kPer = pairs();
-  static_assert(kSteps % kPer == 0);
-
-  HK_MEM static Fragment step(const u32x4 (&b)[kPer], const u32x4 (&a)[kPer],
-                              Fragment c) {
-    if constexpr (kPer == 2)
-      return Op::pair(b[0], b[1], a[0], a[1], c);
-    else
-      return Op::step(b[0], a[0], c);
-  }
-
   /// One LDS read for every few MFMAs.
   HK_MEM static void schedule() {
     constexpr int reads = (MI + NI) * kPer, macs = MI * NI * Op::kInstructions;

@@ -59,8 +59,10 @@ struct TileView {
   }
   /// A column outside the row is sent behind the buffer's end.
   HK_MEM u32 offset(int row, u32 byte) const {
-    return byte < rowBytes ? u32(row) * stride + byte : ~63u;
+    return byte < rowBytes ? u32(row) * stride + byte : kOutside;
   }
+  /// Behind the buffer's end.
+  static constexpr u32 kOutside = ~63u;
   /// `Bytes` bytes at (row, byte), which all lie inside or all outside.
   template <int Bytes> HK_MEM auto load(int row, u32 byte) const {
     u32 o = offset(row, byte);
@@ -77,9 +79,19 @@ struct TileView {
     else
       return u8(__builtin_amdgcn_raw_buffer_load_b8(rsrc, o, 0, 0));
   }
+  /// 16 bytes at an offset that was made before, for all lanes `further` on.
+  HK_MEM u32x4 loadFurther(u32 offset, u32 further) const {
+    return bitCast<u32x4>(
+        __builtin_amdgcn_raw_buffer_load_b128(rsrc, offset, further, 0));
+  }
   /// What load() calls row `row`, which is unit `i` of a thread's copy.
   HK_MEM static int lineOf(int, int row) { return row; }
 #if defined(__gfx950__)
+  /// The wave's 16 bytes a lane of loadFurther straight into LDS.
+  HK_MEM void copyFurther(u32 offset, u32 further, u8 *to) const {
+    __builtin_amdgcn_raw_ptr_buffer_load_lds(rsrc, LdsPointer(to), 16, offset,
+                                             further, 0, 0);
+  }
   /// The wave's 16 bytes a lane straight into LDS, from `to` on.
   HK_MEM void copy16(int, int row, u32 byte, u8 *to) const {
     __builtin_amdgcn_raw_ptr_buffer_load_lds(rsrc, LdsPointer(to), 16,

@@ -1,0 +1,289 @@
+//===- ping_pong.h - Products of two groups of waves in turns -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Main loop of tiles of 256 x 256: eight waves, of which waves 4 to 7 are half
+// a turn behind waves 0 to 3, so that on every SIMD one wave multiplies while
+// the other one copies and reads its fragments. In the loop there is no vector
+// instruction but products, and no wait that is not written here; it must not
+// spill, as loads of spilled registers would be counted by the waits for
+// copies. Operands lie in memory as they are multiplied.
+//
+//   PingPong<Problem>::run(args, block, shared, epilogue)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_PING_PONG_H
+#define HK_KERNELS_GEMM_PING_PONG_H
+
+#include "kernels/gemm/block.h"
+#include "kernels/gemm/turns.h"
+
+namespace hk {
+
+template <class P>
+using PingPongMma = BlockMma<P::kOperand, P::kTile.bm, P::kTile.bn, P::kTile.bk,
+                             P::kTile.wm, P::kTile.wn>;
+
+/// What both walks along k have; Mma is the type of the accumulators. LDS has
+/// the halves of A of all stages, then those of B.
+template <class Mma, int Stages> struct TurnWalk {
+  using Fragment = TurnFragment<Mma>;
+  static constexpr int kSteps = Mma::kSteps / Mma::kPer;
+  static constexpr int kFragmentBytes = 32 * kTurnRowBytes;
+
+  TurnSource<Mma::MI * 32> a;
+  TurnSource<Mma::NI * 32> b;
+  u8 *lds;
+  Mma &acc;
+  /// The byte of a row where tile 0 begins.
+  u32 begin;
+  TurnReader<Mma> rowsA, rowsB;
+
+  HK_MEM TurnWalk(const TurnSource<Mma::MI * 32> &a,
+                  const TurnSource<Mma::NI * 32> &b, u32 begin, u8 *lds,
+                  Mma &acc)
+      : a(a), b(b), lds(lds), acc(acc), begin(begin),
+        rowsA(lds, waveId() / 4 * (Mma::MI / 2 * 32)),
+        rowsB(lds + atB(0, 0), waveId() % 4 * (Mma::NI / 2 * 32)) {}
+
+  /// Where half h of a stage begins, of A, and of B.
+  HK_MEM static constexpr int at(int stage, int h) {
+    return (h * Stages + stage) * kTurnHalfBytes;
+  }
+  HK_MEM static constexpr int atB(int stage, int h) {
+    return 2 * Stages * kTurnHalfBytes + at(stage, h);
+  }
+  HK_MEM u32 byteOf(int tile) const {
+    return begin + u32(tile) * kTurnRowBytes;
+  }
+  /// Whether rows hold all of a tile.
+  HK_MEM bool isWhole(int tile) const {
+    return byteOf(tile + 1) <= a.first.rowBytes;
+  }
+};
+
+#if defined(__gfx950__)
+
+/// Two stages, filled by copies straight into LDS: what is read of tile t is
+/// overwritten by tile t + 2. A tile is two turns, one for each half of a
+/// wave's rows of A. A wait leaves eight copies under way, those of the last
+/// two turns.
+template <class Mma> struct PingPongWalk : TurnWalk<Mma, 2> {
+  using Walk = TurnWalk<Mma, 2>;
+  using typename Walk::Fragment;
+  using Walk::a, Walk::b, Walk::lds, Walk::acc, Walk::rowsA, Walk::rowsB;
+  using Walk::Walk, Walk::kSteps, Walk::kFragmentBytes;
+  static constexpr int kCopies = 4 * kTurnChunks;
+
+  Fragment fa[2][kSteps], fb[2][kSteps];
+  /// Where this wave's part of a copy to the begin of LDS goes.
+  u8 *own = lds + waveId() * kWave * 16;
+
+  /// The first half of A and all of B, and the second half of A.
+  template <bool Tail> HK_MEM void copyFirst(int stage, int tile) {
+    u32 k = Walk::byteOf(tile);
+    HK_UNROLL for (int h = 0; h < 2; ++h)
+        b.template copy<Tail>(h, k, own + Walk::atB(stage, h));
+    a.template copy<Tail>(0, k, own + Walk::at(stage, 0));
+  }
+  template <bool Tail> HK_MEM void copySecond(int stage, int tile) {
+    a.template copy<Tail>(1, Walk::byteOf(tile), own + Walk::at(stage, 1));
+  }
+
+  HK_MEM void readA(int stage, int h) {
+    HK_UNROLL for (int k = 0; k < kSteps; ++k)
+        HK_UNROLL for (int i = 0; i < 2; ++i) fa[i][k] =
+            rowsA.read(k, Walk::at(stage, h) + i * kFragmentBytes);
+  }
+  HK_MEM void readB(int stage) {
+    HK_UNROLL for (int k = 0; k < kSteps; ++k)
+        HK_UNROLL for (int j = 0; j < 2; ++j) fb[j][k] =
+            rowsB.read(k, Walk::at(stage, j));
+  }
+  HK_MEM void turn(int h) {
+    takeTurn([&]() __attribute__((always_inline)) {
+      HK_UNROLL for (int k = 0; k < kSteps; ++k)
+          HK_UNROLL for (int i = 0; i < 2; ++i)
+              HK_UNROLL for (int j = 0; j < 2; ++j) {
+        auto &c = acc.c[h * 2 + i][j];
+        c = Mma::step(fb[j][k].chunk, fa[i][k].chunk, c);
+      }
+    });
+  }
+
+  template <bool Tail> HK_MEM void tile(int stage, int t) {
+    readB(stage);
+    readA(stage, 0);
+    turnFence();
+    copySecond<Tail>(1 - stage, t + 1);
+    waitDirectCopies<1, kCopies>();
+    turn(0);
+    readA(stage, 1);
+    turnFence();
+    copyFirst<Tail>(stage, t + 2);
+    waitDirectCopies<1, kCopies>();
+    turn(1);
+  }
+
+  HK_MEM void start() {
+    copyFirst<true>(0, 0);
+    copySecond<true>(0, 0);
+    copyFirst<true>(1, 1);
+    waitDirectCopies<1, kCopies>();
+  }
+  HK_MEM void run(int tiles) {
+    int t = 0;
+    for (; Walk::isWhole(t + 3); t += 2) {
+      tile<false>(0, t);
+      tile<false>(1, t + 1);
+    }
+    // A tile behind the last one is zeros.
+    for (; t < tiles; t += 2) {
+      tile<true>(0, t);
+      tile<true>(1, t + 1);
+    }
+    waitDirectCopies<0, kCopies>();
+  }
+};
+
+#else
+
+/// One stage, which fills LDS; the next tile is in registers meanwhile. A tile
+/// is four turns, one for every 32 bytes of k.
+template <class Mma> struct PingPongWalk : TurnWalk<Mma, 1> {
+  using Walk = TurnWalk<Mma, 1>;
+  using typename Walk::Fragment;
+  using Walk::a, Walk::b, Walk::lds, Walk::acc, Walk::rowsA, Walk::rowsB;
+  using Walk::Walk, Walk::kFragmentBytes;
+  static_assert(Walk::kSteps == 4);
+
+  Fragment fa[2][Mma::MI], fb[2][Mma::NI];
+  u32x4 nextA[4], nextB[4];
+
+  template <bool Tail> HK_MEM void issueA(int tile) {
+    HK_UNROLL for (int x = 0; x < 4; ++x) nextA[x] =
+        a.template load<Tail>(x / 2, x % 2, Walk::byteOf(tile));
+  }
+  template <bool Tail> HK_MEM void issueB(int tile) {
+    HK_UNROLL for (int x = 0; x < 4; ++x) nextB[x] =
+        b.template load<Tail>(x / 2, x % 2, Walk::byteOf(tile));
+  }
+  HK_MEM void land() {
+    HK_UNROLL for (int x = 0; x < 4; ++x) chunkAt(x) = nextA[x];
+    HK_UNROLL for (int x = 0; x < 4; ++x) chunkAt(4 + x) = nextB[x];
+  }
+
+  HK_MEM void read(int k) {
+    HK_UNROLL for (int i = 0; i < Mma::MI; ++i) fa[k % 2][i] =
+        rowsA.read(k, Walk::at(0, i / 2) + i % 2 * kFragmentBytes);
+    HK_UNROLL for (int j = 0; j < Mma::NI; ++j) fb[k % 2][j] =
+        rowsB.read(k, Walk::at(0, j));
+  }
+  HK_MEM void turn(int k) {
+    takeTurn([&]() __attribute__((always_inline)) {
+      HK_UNROLL for (int i = 0; i < Mma::MI; ++i)
+          HK_UNROLL for (int j = 0; j < Mma::NI; ++j) {
+        auto &c = acc.c[i][j];
+        c = Mma::step(fb[k % 2][j].chunk, fa[k % 2][i].chunk, c);
+      }
+    });
+  }
+
+  template <bool Tail> HK_MEM void tile(int t) {
+    issueA<Tail>(t + 1);
+    read(0);
+    turn(0);
+    issueB<Tail>(t + 1);
+    read(1);
+    turn(1);
+    read(2);
+    read(3);
+    turn(2);
+    land();
+    turn(3);
+  }
+
+  HK_MEM void start() {
+    issueA<true>(0);
+    issueB<true>(0);
+    land();
+  }
+  HK_MEM void run(int tiles) {
+    int t = 0;
+    for (; Walk::isWhole(t + 1); ++t)
+      tile<false>(t);
+    // What is behind the last one is zeros.
+    for (; t < tiles; ++t)
+      tile<true>(t);
+  }
+
+private:
+  HK_MEM u32x4 &chunkAt(int x) {
+    return *reinterpret_cast<u32x4 *>(lds +
+                                      (x * kTurnThreads + threadId()) * 16);
+  }
+};
+
+#endif
+
+template <class P>
+using PingPongBlock = BlockProduct<P, PingPongMma<P>, kTurnRowBytes, 1>;
+
+template <class Problem> struct PingPong : PingPongBlock<Problem> {
+  using P = Problem;
+  using Block = PingPongBlock<Problem>;
+  using typename Block::A, typename Block::B, typename Block::Source;
+  using Mma = typename Block::Total;
+  using Block::kThreads, Block::kParts, Block::kPartRows;
+  static constexpr GemmTile T = P::kTile;
+  static constexpr i64 kLds = gemmLds(kTarget, T, P::kOperand);
+  static_assert(T.bm == 256 && T.bn == 256 && T.wm == 2 && T.wn == 4 &&
+                Mma::kRowBytes == kTurnRowBytes && kThreads == kTurnThreads);
+  static_assert(A::kMem == P::kOperand && B::kMem == P::kOperand &&
+                    A::kKContiguous && B::kKContiguous && A::kAlign >= 16 &&
+                    B::kAlign >= 16 && !A::Decode::kDecodes &&
+                    !B::Decode::kDecodes && P::kScale == KScale::None,
+                "operands lie in memory as they are multiplied");
+
+  struct Shared {
+    alignas(16) u8 bytes[kLds];
+  };
+  static_assert(sizeof(Shared) == kLds);
+
+  HK_MEM static void accumulate(const GemmArgs &, const Source &s, i64, u8 *lds,
+                                Mma &acc) {
+    acc.clear();
+    int tiles = int((s.k1 - s.k0 + T.bk - 1) / T.bk);
+    if (tiles == 0)
+      return;
+    TileView a = s.a.template view<T.bm, T.bk>(s.k0, s.k1);
+    TileView b0 = s.part(0).template view<kPartRows, T.bk>(s.k0, s.k1);
+    TileView b1 = s.part(kParts - 1).template view<kPartRows, T.bk>(s.k0, s.k1);
+    PingPongWalk<Mma> walk({a, a, false}, {b0, b1, P::kPair},
+                           s.a.firstByte(s.k0), lds, acc);
+    walk.start();
+    barrierOfCopies();
+    bool ahead = waveId() < kTurnThreads / kWave / 2;
+    if (!ahead)
+      __builtin_amdgcn_s_barrier();
+    turnFence();
+    walk.run(tiles);
+    if (ahead)
+      __builtin_amdgcn_s_barrier();
+    barrier();
+  }
+
+  template <class Epilogue>
+  HK_MEM static void run(const GemmArgs &args, BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
+    Block::template runTile<PingPong>(args, block, shared.bytes, epilogue);
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_PING_PONG_H
