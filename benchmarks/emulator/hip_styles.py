@@ -261,6 +261,14 @@ def last_block(chip):
 
 
 @blocks
+def grid_barrier(chip):
+    """How often a workgroup looks before the others come is no part of the modelled time."""
+    x = rng(51).integers(-9, 9, 1024).astype(F32)
+    got = run("waves", chip, "grid_barrier", (4,), (256,), x, Out(4, F32), Out(1024, F32), np.zeros(1, I32))[2]
+    close(got, np.full(1024, x.sum()))
+
+
+@blocks
 def integers(chip):
     hits = run("waves", chip, "monte_carlo_pi", (2,), (128,), np.zeros(1, U64), u64(42), i32(200))[0][0]
     close(4 * hits / 51200, np.pi, 0.02)
