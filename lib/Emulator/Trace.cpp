@@ -14,6 +14,7 @@
 #include "Trace.h"
 #include "MemoryAccess.h"
 #include <algorithm>
+#include <string_view>
 
 namespace hk::emu {
 
@@ -61,14 +62,50 @@ WorkgroupTrace *Tracer::begin(uint32_t linear, size_t waves) {
 
 void Tracer::end(uint32_t linear, uint64_t instructions) {
   std::lock_guard<std::mutex> lock(mutex);
-  executed[linear] = instructions;
   auto entry = open.find(linear);
+  // Rounds of a wait that the trace leaves out are no work.
+  executed[linear] = entry == open.end()
+                         ? instructions
+                         : std::min(instructions, entry->second->steps());
   if (entry == open.end())
     return;
   for (const WaveTrace &wave : entry->second->waves)
     used += wave.bytes();
   done[linear] = std::move(entry->second);
   open.erase(entry);
+}
+
+/// A wave that looks again and again at what another workgroup will change: how
+/// often depends on the emulator's turns, so one round of the loop stays in the
+/// trace. Such a look is a load of device scope or an atomic with a result, and
+/// nothing but it touches memory in the loop.
+static void dropEarlierLook(Wave &w) {
+  constexpr size_t kLongestLoop = 64;
+  WaveTrace &trace = *w.trace;
+  uint32_t inst = trace.steps.back().inst;
+  const Inst &look = w.object->program()[inst];
+  bool isAtomic = std::string_view(look.text).find("_atomic_") < 32;
+  if (!(isAtomic ? look.m.sc0 : look.m.sc1))
+    return;
+  const TraceAccess &now = trace.accesses.back();
+  size_t last = trace.steps.size() - 1;
+  for (size_t i = last; i-- > 0 && last - i <= kLongestLoop;) {
+    const TraceStep &step = trace.steps[i];
+    if (step.access == TraceStep::kNone)
+      continue;
+    const TraceAccess &before = trace.accesses[step.access];
+    const uint64_t *lines = trace.lines.data();
+    if (step.inst != inst || before.lines != now.lines ||
+        before.bytes != now.bytes ||
+        !std::equal(lines + before.firstLine,
+                    lines + before.firstLine + before.lines,
+                    lines + now.firstLine))
+      return;
+    trace.lines.resize(now.firstLine);
+    trace.accesses.pop_back();
+    trace.steps.resize(i + 1);
+    return;
+  }
 }
 
 void traceGlobal(Wave &w, const LaneAddresses &at, unsigned bytes, bool write) {
@@ -87,6 +124,7 @@ void traceGlobal(Wave &w, const LaneAddresses &at, unsigned bytes, bool write) {
   access.lines += n;
   access.bytes += unsigned(__builtin_popcountll(at.mask)) * bytes;
   access.write |= write;
+  dropEarlierLook(w);
 }
 
 void traceLds(Wave &w, unsigned phases) {

@@ -270,3 +270,24 @@ __global__ void vote(const int *in, int *out) {
   r += 4096 * __syncthreads_or(v == 77) + 8192 * __syncthreads_and(v > -1);
   out[threadIdx.x] = r;
 }
+
+// A barrier of the whole grid: every workgroup counts, then looks until all
+// have.
+__global__ void grid_barrier(const float *in, float *part, float *out,
+                             int *arrived) {
+  float sum = blockReduceSum(in[blockIdx.x * blockDim.x + threadIdx.x]);
+  if (threadIdx.x == 0) {
+    part[blockIdx.x] = sum;
+    __threadfence();
+    atomicAdd(arrived, 1);
+    while (__hip_atomic_load(arrived, __ATOMIC_ACQUIRE,
+                             __HIP_MEMORY_SCOPE_AGENT) < (int)gridDim.x)
+      ;
+  }
+  __syncthreads();
+  float total = 0;
+  for (int i = 0; i < gridDim.x; ++i)
+    total +=
+        __hip_atomic_load(part + i, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = total;
+}
