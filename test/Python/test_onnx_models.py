@@ -119,17 +119,40 @@ def test_encoder(tmp_path):
 KV, D, CONTEXT, VOCABULARY, BLOCK = 2, 8, 16, 40, 16
 
 
-def decoder(path, batch_name="batch", windowed=False):
+def chosen_tables(b, length):
+    """Other tables for more than 8 tokens, as for long rope: fewer rows for few."""
+    long = b.op("Greater", [b.op("Gather", [b.op("Shape", ["attention_mask"]), length]),
+                            b.integers(8)])
+    angles = {"then": np.outer(np.arange(CONTEXT), 30.0 ** -(np.arange(D // 2) / (D // 2)) / 3),
+              "else": np.outer(np.arange(8), 100.0 ** -(np.arange(D // 2) / (D // 2)))}
+    branches = {}
+    for name, table in angles.items():
+        arrays = {f"{kind}_{name}": f(table).astype(np.float32)
+                  for kind, f in (("cos", np.cos), ("sin", np.sin))}
+        branches[f"{name}_branch"] = helper.make_graph(
+            [helper.make_node("Constant", [], [n], value=numpy_helper.from_array(a))
+             for n, a in arrays.items()], name, [],
+            [helper.make_tensor_value_info(n, T.FLOAT, a.shape) for n, a in arrays.items()])
+    b.nodes.append(helper.make_node("If", [long], ["cos_cache", "sin_cache"], **branches))
+    return angles
+
+
+def decoder(path, batch_name="batch", windowed=False, by_length=False):
     """A layer as ORT GenAI's builder writes it, its last product in 4 bits. `windowed`: as for a
-    layer whose cache ORT keeps as short as the window, and with a name for the size of a head."""
+    layer whose cache ORT keeps as short as the window, and with a name for the size of a head.
+    `by_length`: the tables depend on it."""
     b = Builder(1)
     total = b.op("ReduceSum", ["attention_mask", b.integers(1)], keepdims=0)
     last = b.op("Cast", [b.op("Sub", [total, b.integers(1)])], to=T.INT32)
     length = b.op("Cast", [b.op("Gather", [b.op("Shape", ["attention_mask"]), b.integers(1)])],
                   to=T.INT32)
     angles = np.outer(np.arange(CONTEXT), 100.0 ** -(np.arange(D // 2) / (D // 2)))
-    cos = b.weight("cos_cache", np.cos(angles).astype(np.float32))
-    sin = b.weight("sin_cache", np.sin(angles).astype(np.float32))
+    cos, sin = "cos_cache", "sin_cache"
+    if by_length:
+        tables = chosen_tables(b, b.integers(1))
+    else:
+        b.weight(cos, np.cos(angles).astype(np.float32))
+        b.weight(sin, np.sin(angles).astype(np.float32))
     x = b.op("Gather", [b.matrix("embed", VOCABULARY, H), "input_ids"])
     n = b.op("SimplifiedLayerNormalization", [x, b.matrix("n1", H)], epsilon=1e-6, axis=-1,
              stash_type=1)
@@ -162,7 +185,8 @@ def decoder(path, batch_name="batch", windowed=False):
                   ("past_key_values.0.value", T.FLOAT, past)],
            [("logits", T.FLOAT, [batch_name, "sequence_length", VOCABULARY]),
             ("present.0.key", T.FLOAT, present), ("present.0.value", T.FLOAT, present)], 21)
-    return {name: a.astype(np.float64) for name, a in b.weights.items()}
+    made = {name: a.astype(np.float64) for name, a in b.weights.items()}
+    return made | {"tables": tables} if by_length else made
 
 
 def rms(x, w):
@@ -215,6 +239,30 @@ def test_decoder(tmp_path, batch, windowed):
     for row, tokens in zip(np.concatenate(got, 1), ids, strict=True):
         expected = expected_logits(w, tokens)
         np.testing.assert_allclose(row, expected, rtol=0, atol=3e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("length", [7, 8, 9, 11])
+def test_tables_by_length(tmp_path, length):
+    w = decoder(tmp_path / "decoder.onnx", by_length=True)
+    module = compiled(tmp_path / "decoder.onnx", f"--dim=past_sequence_length={CONTEXT}")
+    ids = np.random.default_rng(3).integers(0, VOCABULARY, (1, length))
+    caches = [np.full((1, KV, CONTEXT, D), np.nan, np.float32) for _ in range(2)]
+    got = module.decoder(ids, np.ones((1, length), np.int64), *caches).logits.numpy()
+    angles = w["tables"]["then" if length > 8 else "else"]
+    expected = expected_logits(w | {"cos_cache": np.cos(angles), "sin_cache": np.sin(angles)}, ids[0])
+    np.testing.assert_allclose(got[0], expected, rtol=0, atol=3e-5 * np.abs(expected).max())
+
+
+def test_computed_branches_are_refused(tmp_path):
+    b = Builder(6)
+    inner = helper.make_graph([helper.make_node("Neg", ["x"], ["n"])], "g", [],
+                              [helper.make_tensor_value_info("n", T.FLOAT, [4])])
+    b.nodes.append(helper.make_node("If", [b.op("Cast", [b.op("ReduceMax", ["x"], keepdims=0)],
+                                                to=T.BOOL)], ["y"], name="/choice",
+                                    then_branch=inner, else_branch=inner))
+    b.save(tmp_path / "m.onnx", [("x", T.FLOAT, [4])], [("y", T.FLOAT, [4])], 18)
+    assert ("node '/choice' (If): error: expected branches of constants, but 'n' is computed; hk has no "
+            "control flow: export a model for one of the branches") in refusal(tmp_path / "m.onnx")
 
 
 def refusal(path, *options):

@@ -112,7 +112,7 @@ WRITTEN = {
 
 
 # Norms without weight, rotary embeddings that turn the other way, repeated keys, chunks of keys,
-# routers of their own, functions that formulas give.
+# routers of their own, experts in loops of their own, functions that formulas give.
 UNUSUAL = {
     "xlm_roberta": ("XLMRobertaForCausalLM", {"is_decoder": True}),
     "bart": ("BartForCausalLM", {"d_model": 64, "decoder_layers": 2, "decoder_ffn_dim": 96,
@@ -126,6 +126,14 @@ UNUSUAL = {
     "llama4": ("Llama4ForCausalLM", MOE | {
         "head_dim": 16, "intermediate_size_mlp": 96, "num_experts_per_tok": 1,
         "attention_chunk_size": 16, "attn_temperature_tuning": False}),
+    "dbrx": ("DbrxForCausalLM", {
+        "d_model": 64, "n_heads": 4, "n_layers": 2, "max_seq_len": 64,
+        "attn_config": {"kv_n_heads": 2, "clip_qkv": 8.0, "rope_theta": 1e4},
+        "ffn_config": {"hidden_size": 64, "ffn_hidden_size": 48, "moe_num_experts": 8,
+                       "moe_top_k": 2}}),
+    "longcat": ("LongcatFlashForCausalLM", MLA | {
+        "num_layers": 2, "num_hidden_layers": 4, "head_dim": 8, "ffn_hidden_size": 96,
+        "expert_ffn_hidden_size": 48, "moe_topk": 2, "zero_expert_num": 2}),
 }
 # Tables of a function of one tensor, layers that read the keys of others, indexers, keys of a
 # window in an embedding model.

@@ -131,9 +131,19 @@ LogicalResult GraphImporter::findLiveNodes() {
     for (const std::string &input : graph.node(found->second).input())
       want(input);
   }
-  for (int i = 0; i < graph.node_size(); ++i)
-    if (isLive[i])
-      live.push_back(&graph.node(i));
+  for (const auto &output : graph.output())
+    readAsData.insert(output.name());
+  for (int i = 0; i < graph.node_size(); ++i) {
+    if (!isLive[i])
+      continue;
+    const ::onnx::NodeProto &node = graph.node(i);
+    live.push_back(&node);
+    bool hasTables = node.op_type() == "GroupQueryAttention" &&
+                     node.domain() == "com.microsoft";
+    for (auto [k, input] : llvm::enumerate(node.input()))
+      if (!hasTables || (k != 7 && k != 8))
+        readAsData.insert(input);
+  }
   return success();
 }
 

@@ -50,6 +50,9 @@ struct Item {
   std::optional<SmallVector<Size>> integers; // in row-major order
   std::string name;                          // that the weight will have
   std::optional<Quantised> quantised;
+  /// Of rotary tables one behind the other: the row where the chosen one
+  /// begins, i32. Only their readers know it.
+  Value firstRow;
 };
 
 struct Operator;
@@ -95,6 +98,8 @@ public:
   /// The first input with a dim of this size, and which one; null if there is
   /// none.
   std::pair<const Item *, int64_t> findDim(const Size &size) const;
+  /// Whether only GroupQueryAttention reads this value, as cosines or sines.
+  bool isRotaryTable(StringRef name) const { return !readAsData.count(name); }
   /// Whether this is an input of the graph.
   bool isArgument(StringRef name) const { return arguments.count(name); }
   /// A dim of an input, if its size is open, has the one that its reader needs.
@@ -124,6 +129,7 @@ private:
   llvm::StringMap<int> opsets;
   std::vector<const ::onnx::NodeProto *> live; // in order
   llvm::StringSet<> used;                      // names that live nodes read
+  llvm::StringSet<> readAsData;                // but as rotary tables
   llvm::StringMap<Item> items;
   llvm::StringMap<unsigned> arguments;
   llvm::StringMap<Size> dims; // by name

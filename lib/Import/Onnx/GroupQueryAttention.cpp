@@ -226,6 +226,13 @@ static LogicalResult embed(Node &node, Heads &heads, const Places &places) {
     HK_TRY(given, node.tensor(9));
     positions = given;
   }
+  if (Value row = node.input(7).firstRow) {
+    if (node.input(8).firstRow != row)
+      return node.error() << "expected cosines and sines that are chosen alike";
+    HK_TRY(begin, node.cast(Tensor{row, kInt32, {}}, positions.dtype));
+    HK_TRY(moved, node.binary<AddOp>(positions, begin));
+    positions = moved;
+  }
   for (Tensor *x : {&heads.query, &heads.key}) {
     HK_TRY(made, rotate(node, *x, cos, sin, &positions, interleaved));
     *x = made;

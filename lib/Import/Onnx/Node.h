@@ -170,6 +170,7 @@ ArrayRef<Operator> quantisationOperators();
 ArrayRef<Operator> integerProductOperators();
 ArrayRef<Operator> blockwiseOperators();
 ArrayRef<Operator> expertOperators();
+ArrayRef<Operator> choiceOperators();
 
 } // namespace mlir::hk::importer
 

@@ -23,7 +23,7 @@ ArrayRef<Operator> mlir::hk::importer::allOperators() {
           normOperators(), viewOperators(), gatherOperators(),
           constantOperators(), productOperators(), attentionOperators(),
           rotaryOperators(), quantisationOperators(), integerProductOperators(),
-          blockwiseOperators(), expertOperators()})
+          blockwiseOperators(), expertOperators(), choiceOperators()})
       made.insert(made.end(), table.begin(), table.end());
     llvm::sort(made, [](const Operator &a, const Operator &b) {
       return std::tuple(StringRef(a.domain), StringRef(a.name), a.since) <

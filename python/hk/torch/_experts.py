@@ -13,7 +13,7 @@ import typing
 
 import torch
 
-from . import _replaced, _scaled
+from . import _looped, _replaced, _scaled
 
 IMPLEMENTATION = "hk"
 
@@ -196,6 +196,8 @@ class Experts:
         self.gates = {m: g for m, g in made.items() if g is not None}
         self.scaled = [m for m in model.modules()
                        if _scaled.is_candidate(m) and _scaled.computes(m)]
+        self.looped = [m for m in model.modules()
+                       if _looped.is_candidate(m) and _looped.computes(m)]
 
     @contextlib.contextmanager
     def active(self) -> typing.Iterator[None]:
@@ -212,6 +214,7 @@ class Experts:
             config._experts_implementation_internal = IMPLEMENTATION
         forwards = {m: lambda m, x, r=r: route(m, r, x) for m, r in self.routers.items()}
         forwards |= dict.fromkeys(self.scaled, _scaled.forward)
+        forwards |= dict.fromkeys(self.looped, _looped.forward)
         try:
             with _replaced.methods("forward", forwards):
                 yield

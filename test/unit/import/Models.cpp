@@ -257,6 +257,27 @@ void decomposedNorm(::onnx::GraphProto &graph) {
   node(graph, "Mul", {"quotient", "norm"}, "normed");
 }
 
+/// Rotary tables for short and for long sequences.
+void chosenTables(::onnx::GraphProto &graph) {
+  integers(graph, "one", {1});
+  integers(graph, "short", {8});
+  node(graph, "Shape", {"x"}, "sizes");
+  node(graph, "Gather", {"sizes", "one"}, "count");
+  node(graph, "Greater", {"count", "short"}, "long");
+  auto *choice = node(graph, "If", {"long"}, "cos");
+  choice->add_output("sin");
+  for (auto [name, rows] :
+       {std::pair("then_branch", 24), std::pair("else_branch", 8)}) {
+    auto *branch = choice->add_attribute();
+    branch->set_name(name);
+    branch->set_type(::onnx::AttributeProto::GRAPH);
+    for (const char *table : {"c", "s"}) {
+      floats(*branch->mutable_g(), table, {rows, 4});
+      branch->mutable_g()->add_output()->set_name(table);
+    }
+  }
+}
+
 /// A decoder layer as model builders write it: a cache, a rotary embedding,
 /// norms of sums; and a norm in parts, a mask of positions, an attention of
 /// separate products.
@@ -283,8 +304,7 @@ void decomposedNorm(::onnx::GraphProto &graph) {
   input(graph, "total", ::onnx::TensorProto::INT32);
   floats(graph, "qkv", {32, 64});
   floats(graph, "norm", {32});
-  floats(graph, "cos", {24, 4});
-  floats(graph, "sin", {24, 4});
+  chosenTables(graph);
   floats(graph, "out", {32, 32});
   floats(graph, "sink", {4});
   integers(graph, "last", {-1});
