@@ -34,11 +34,18 @@ def code_objects(library):
             yield data[at:at + sections + size * count]
 
 
+def access_bytes(name):
+    """Bytes that an instruction accesses in global memory, if it is one that does."""
+    match = re.fullmatch(r"(?:global|buffer|flat)_(?:load|store)_(\w+?)(?:_d16(?:_hi)?)?", name)
+    return WIDTHS.get(match[1]) if match else None
+
+
 @dataclass
 class Instruction:
     address: int
     name: str
     target: int | None  # of a branch, if it is in the kernel
+    operands: str = ""
 
 
 @dataclass
@@ -55,9 +62,7 @@ class Kernel:
 
     def accesses(self):
         """Bytes of its global accesses."""
-        found = (re.fullmatch(r"(?:global|buffer|flat)_(?:load|store)_(\w+?)(?:_d16(?:_hi)?)?", i.name)
-                 for i in self.code)
-        return {WIDTHS[match[1]] for match in found if match and match[1] in WIDTHS}
+        return {width for i in self.code if (width := access_bytes(i.name))}
 
     def waves(self, target):
         """Waves of a SIMD that registers and LDS allow, at most 8."""
@@ -74,7 +79,7 @@ def instructions(listing):
         mine = code[name] = []
         for line in re.finditer(r"^\t(\S+)(.*?)// 0*([0-9A-F]+):[0-9A-F ]*(?:<(.+?)(?:\+0x([0-9a-f]+))?>)?$", part, re.M):
             target = int(start, 16) + int(line[5] or "0", 16) if line[4] == name else None
-            mine.append(Instruction(int(line[3], 16), line[1], target))
+            mine.append(Instruction(int(line[3], 16), line[1], target, line[2].strip()))
         while mine and mine[-1].name != "s_endpgm":  # padding
             mine.pop()
     return code
