@@ -75,6 +75,12 @@ Expr mlir::hk::operator-(const Expr &a) {
           Expr::Comparison};
 }
 
+Expr mlir::hk::both(const Expr &a, const Expr &b) {
+  if (!a || !b)
+    return a ? a : b;
+  return {a.text + " && " + b.text, {"bool"}, std::max(a.depth, b.depth)};
+}
+
 Expr mlir::hk::choice(const Expr &condition, const Expr &a, const Expr &b) {
   checkType(b, a.type, "the other choice of '" + Twine(a.text) + "'");
   return {condition.text + " ? " + a.text + " : " + b.text, a.type,

@@ -65,6 +65,8 @@ inline Expr operator/(const Expr &a, const Expr &b) {
   return infix(a, " / ", b);
 }
 Expr operator-(const Expr &a);
+/// `a && b`; null: true.
+Expr both(const Expr &a, const Expr &b);
 /// `condition ? a : b`.
 Expr choice(const Expr &condition, const Expr &a, const Expr &b);
 

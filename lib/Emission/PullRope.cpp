@@ -122,8 +122,8 @@ static Expr pullPartner(Puller &p, RopeOp op, Position &position, int vec) {
          p.pull(op.getInput(), position, vec);
 }
 
-/// The row of the tables, once per token; -1 if there is none.
-static Expr rowOf(Puller &p, RopeOp op, ArrayRef<AffineExpr> token) {
+/// The row of the tables, once per token, and whether there is one.
+static ExistingRow rowOf(Puller &p, RopeOp op, ArrayRef<AffineExpr> token) {
   int depth = p.depthOf(token);
   std::string rows = p.text(p.sizeOf(op.getCos(), 0));
   Expr at = {"i64(" + p.text(token[op.getPositionDim()]) + ")", {"i64"}};
@@ -143,24 +143,21 @@ static Expr rowOf(Puller &p, RopeOp op, ArrayRef<AffineExpr> token) {
     at = at + scalarCast("i64", p.pullScalar(op.getOffsets(), token));
   // Operators that look up the same row share it.
   std::string key = "rope row " + at.text + " of " + rows;
-  if (!p.code().recall(key)) {
-    Expr sum = p.code().define(depth, "at", at);
-    p.code().remember(key, p.defineExisting("row", depth, sum, rows));
-  }
-  return *p.code().recall(key);
+  return p.existingRow(key, depth, p.sizeOf(op.getCos(), 0),
+                       [&] { return p.code().define(depth, "at", at); });
 }
 
-/// Whether the element at `d` is turned.
-static Expr isTurned(Puller &p, RopeOp op, const Expr &row, AffineExpr d) {
+/// Whether the element at `d` is one of those that are turned; null: all are.
+static Expr isRotated(Puller &p, RopeOp op, AffineExpr d) {
   int64_t head = headSize(op), rotary = op.getRotarySize();
   int64_t first = firstRotated(op);
-  Expr made = {row.text + " >= 0", {"bool"}, row.depth};
+  Expr made;
   if (first > 0)
-    made.text += " && " + p.text(d) + " >= " + std::to_string(first);
+    made = {p.text(d) + " >= " + std::to_string(first), {"bool"}, p.depthOf(d)};
   if (first + rotary < head)
-    made.text += " && " + p.text(d) + " < " + std::to_string(first + rotary);
-  if (rotary < head)
-    made.depth = std::max(row.depth, p.depthOf(d));
+    made = both(made, {p.text(d) + " < " + std::to_string(first + rotary),
+                       {"bool"},
+                       p.depthOf(d)});
   return made;
 }
 
@@ -195,13 +192,13 @@ static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
   Position partner(position);
   if (neox || vec == 1)
     other = pullPartner(p, op, partner, vec);
-  Expr row = rowOf(p, op, position.drop_back(2));
-  AffineExpr symbol = p.sharedSymbol(row.text, row.depth);
-  Expr turned = isTurned(p, op, row, d);
+  ExistingRow row = rowOf(p, op, position.drop_back(2));
+  AffineExpr symbol = p.sharedSymbol(row.index.text, row.index.depth);
+  Expr rotated = isRotated(p, op, d);
   // The gradient takes the sine of the partner; only own angles tell.
   bool partnerSine = op.getInverse() && op.getAnglePerElement();
   AffineExpr ofSine = partnerSine && other ? partner.back() : d;
-  p.guardLoads(turned);
+  p.guardLoads(both(row.guard, rotated));
   Expr cos = pullAngle(p, op, op.getCos(), symbol, p.simplify(d - first), vec);
   Expr sin =
       pullAngle(p, op, op.getSin(), symbol, p.simplify(ofSine - first), vec);
@@ -212,8 +209,12 @@ static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
                             : call("rotatePairs", x) * sin;
   Expr y = rounded(elementTypeOf(op.getResult()),
                    op.getInverse() ? x * cos - term : x * cos + term);
-  return choice(turned, p.code().define(p.placeOf(y, position, vec), "v", y),
-                x);
+  y = p.code().define(p.placeOf(y, position, vec), "v", y);
+  if (!p.votes())
+    return choice(both(row.exists, rotated), y, x);
+  // Tokens without a row are rare, elements that are not rotated are not.
+  y = call("mostly", {row.exists, y, x}, y.type.element);
+  return rotated ? choice(rotated, y, x) : y;
 }
 
 void mlir::hk::addRopePulls(PullTable &table) { table.add(pullRope); }

@@ -170,19 +170,21 @@ static Expr pullGather(Puller &p, GatherRowsOp op, Puller::Args position,
   Value table = p.resolved(op.getTable());
   std::string rows = p.text(p.sizeOf(table, 0));
   std::string found = p.key(op.getIndices(), at, 1, "row of " + rows);
-  if (!p.code().recall(found)) {
-    Expr index = p.pullScalar(op.getIndices(), at);
-    // The index may be known further in than its position says.
-    int depth = std::max(p.depthOf(at), index.depth);
-    p.code().remember(found, p.defineExisting("row", depth, index, rows));
-  }
-  Expr row = *p.code().recall(found);
-  Position source = {p.symbol(row.text, row.depth)};
+  // The index may be known further in than its position says.
+  ExistingRow row =
+      p.existingRow(found, p.depthOf(at), p.sizeOf(table, 0),
+                    [&] { return p.pullScalar(op.getIndices(), at); });
+  Position source = {p.symbol(row.index.text, row.index.depth)};
   llvm::append_range(source, position.drop_front(rank));
+  CType type = carrierOf(elementTypeOf(op.getResult()), vec);
+  if (!row.guard)
+    return call("mostly",
+                {row.exists, p.pull(table, source, vec),
+                 splat(type, {"0", {type.element}})},
+                type.element);
   // A missing row is read as nothing at all: the table may have no rows.
-  Expr made =
-      p.code().declare("v", carrierOf(elementTypeOf(op.getResult()), vec));
-  p.code().openIf(row.text + " >= 0");
+  Expr made = p.code().declare("v", type);
+  p.code().openIf(row.guard.text);
   p.code().assign(made, p.pull(table, source, vec));
   p.code().close();
   return made;

@@ -254,11 +254,13 @@ void Puller::declareArguments() {
   ArgumentWords words(kernel);
   Block &body = kernel.getSpecBlock();
   for (BlockArgument arg : body.getArguments()) {
+    std::string address = words.address(arg.getArgNumber());
+    if (votes())
+      address = "opaqueUniform(" + address + ")";
     bool isOut = int64_t(arg.getArgNumber()) >= int64_t(kernel.getNumInputs());
     out.line("[[maybe_unused]] const auto p" + Twine(arg.getArgNumber()) +
              " = global<" + (isOut ? "" : "const ") + "Storage<" +
-             dtypeText(elementTypeOf(arg)) + ">>(" +
-             words.address(arg.getArgNumber()) + ");");
+             dtypeText(elementTypeOf(arg)) + ">>(" + address + ");");
   }
   for (int64_t d = 0; d < kernel.getNumDims(); ++d)
     out.line("[[maybe_unused]] const i64 d" + Twine(d) + " = " +
@@ -272,22 +274,26 @@ void Puller::declareArguments() {
   }
 }
 
-std::string Puller::offsetText(unsigned operand, Args position) const {
-  std::string result;
+std::string Puller::offsetText(unsigned operand, Args position) {
+  std::string result, shared;
   for (auto [d, index] : llvm::enumerate(position)) {
     auto c = dyn_cast<AffineConstantExpr>(index);
     if (c && c.getValue() == 0)
       continue;
-    if (!result.empty())
-      result += " + ";
     std::string stride = (" s" + Twine(operand) + "_" + Twine(d)).str();
-    if (d + 1 == position.size())
-      result += "i64(" + text(index) + ")";
-    else if (isa<AffineSymbolExpr>(index)) // Rows may be cheaper than numbers.
-      result += "strided(" + text(index) + "," + stride + ")";
-    else
-      result += "i64(" + text(index) + ") *" + stride;
+    bool isSymbol = isa<AffineSymbolExpr>(index),
+         isLast = d + 1 == position.size();
+    // Rows may be cheaper than numbers.
+    std::string term = isLast ? "i64(" + text(index) + ")"
+                       : isSymbol
+                           ? "strided(" + text(index) + "," + stride + ")"
+                           : "i64(" + text(index) + ") *" + stride;
+    std::string &sum =
+        isSymbol && !isLast && sharesOffset(index) ? shared : result;
+    sum += (sum.empty() ? "" : " + ") + term;
   }
+  if (!shared.empty())
+    result = sharedOffset(shared) + (result.empty() ? "" : " + ") + result;
   return result.empty() ? "0" : result;
 }
 
@@ -307,8 +313,7 @@ int64_t Puller::alignment(unsigned operand, AffineExpr last, int vec) const {
   return std::max(align, element);
 }
 
-std::string Puller::accessText(BlockArgument argument, Args position,
-                               int vec) const {
+std::string Puller::accessText(BlockArgument argument, Args position, int vec) {
   unsigned operand = argument.getArgNumber();
   AffineExpr last = position.empty() ? AffineExpr() : position.back();
   return ("<" + dtypeText(elementTypeOf(argument)) + ", " + Twine(vec) + ", " +
@@ -446,12 +451,54 @@ Expr Puller::defineOnce(StringRef prefix, const Expr &value) {
   return out.defineOnce(depth, prefix, value);
 }
 
+/// Whether `index` is one of `size` ones.
+static Expr isIndex(const Expr &index, const std::string &size) {
+  return {index.text + " >= 0 && " + index.text + " < i64(" + size + ")",
+          {"bool"}};
+}
+
 Expr Puller::defineExisting(StringRef prefix, int depth, const Expr &index,
                             const std::string &size) {
-  Expr found = {index.text + " >= 0 && " + index.text + " < i64(" + size + ")",
-                {"bool"}};
+  Expr found = isIndex(index, size);
   Expr wide = index.type.element == "i64" ? index : scalarCast("i64", index);
   return out.define(depth, prefix, choice(found, wide, {"-1", {"i64"}}));
+}
+
+ExistingRow Puller::existingRow(const std::string &key, int depth,
+                                AffineExpr size,
+                                llvm::function_ref<Expr()> index) {
+  auto rows = dyn_cast<AffineConstantExpr>(size);
+  bool always = votes() && rows && rows.getValue() > 0;
+  std::string existsKey = key + " exists";
+  if (!out.recall(key)) {
+    Expr at = index();
+    depth = std::max(depth, at.depth);
+    auto usually = [&](const std::string &condition) {
+      Expr usual = {"usually(" + condition + ")", {"auto"}};
+      out.remember(existsKey, out.define(depth, "found", usual));
+      return *out.recall(existsKey);
+    };
+    Expr row;
+    if (always) {
+      std::string place =
+          usually(isIndex(at, text(size)).text).text + " ? " + at.text + " : 0";
+      // A place near the first row takes a shorter product.
+      bool near = rows.getValue() < (int64_t(1) << 23);
+      row = out.define(depth, "row",
+                       near ? Expr{"nearRow(" + place + ")", {"auto"}}
+                            : Expr{place, {"i64"}});
+    } else {
+      row = defineExisting("row", depth, at, text(size));
+      if (votes())
+        usually(row.text + " >= 0");
+    }
+    out.remember(key, row);
+  }
+  Expr row = *out.recall(key);
+  Expr exists = {row.text + " >= 0", {"bool"}, row.depth};
+  if (votes())
+    exists = *out.recall(existsKey);
+  return {row, exists, always ? Expr() : exists};
 }
 
 Expr Puller::statistic(Operation *, Value, RowReduction, int64_t, Args,

@@ -56,6 +56,15 @@ Expr toFloat(const Expr &expr);
 /// `expr` (f32 carriers) rounded to an element type; integers as they are.
 Expr rounded(Type elementType, const Expr &expr);
 
+/// A row of a table by an index that may be none of its.
+struct ExistingRow {
+  Expr index;
+  Expr exists;
+  /// What loads from it need; null: nothing, as the index is 0 where there is
+  /// no such row.
+  Expr guard;
+};
+
 class Puller {
 public:
   using Args = ArrayRef<AffineExpr>;
@@ -144,6 +153,7 @@ public:
 
   /// Stores from now on happen only where `condition` holds; empty: everywhere.
   void guardStores(std::string condition) { storeGuard = std::move(condition); }
+  const std::string &getStoreGuard() const { return storeGuard; }
 
   /// The term that `kind` sums (or maximises) at a position.
   Expr statisticTerm(Operation *op, Value input, RowReduction kind,
@@ -166,9 +176,15 @@ public:
   int placeOf(const Expr &made, ArrayRef<AffineExpr> position, int vec) const;
   /// `value` in a variable: once, where what it is made of is known.
   Expr defineOnce(StringRef prefix, const Expr &value);
+  /// Whether what rare lanes need is left to a vote of the wave, and loads are
+  /// unconditional where that is safe (kVotes in the kernel).
+  virtual bool votes() const { return false; }
   /// `index` in a variable, or -1 where it is none of `size` ones.
   Expr defineExisting(StringRef prefix, int depth, const Expr &index,
                       const std::string &size);
+  /// The row `index()` of a table with `size` ones, once for `key`.
+  ExistingRow existingRow(const std::string &key, int depth, AffineExpr size,
+                          llvm::function_ref<Expr()> index);
   /// Loads happen only where `condition` holds and give anything elsewhere;
   /// null: everywhere.
   void guardLoads(Expr condition) { loadGuard = std::move(condition); }
@@ -197,8 +213,12 @@ protected:
   virtual Expr load(BlockArgument argument, Args position, int vec);
   /// The template arguments and the arguments of a load: `<dtype, vec, align>`
   /// and `(pointer, offset)`.
-  std::string accessText(BlockArgument argument, Args position, int vec) const;
-  std::string offsetText(unsigned operand, Args position) const;
+  std::string accessText(BlockArgument argument, Args position, int vec);
+  std::string offsetText(unsigned operand, Args position);
+  /// Whether the offset of a row, which is made of `indices`, is computed once
+  /// for all loads and stores, and the name of such an offset.
+  virtual bool sharesOffset(Args) const { return false; }
+  virtual std::string sharedOffset(const std::string &text) { return text; }
   /// Bytes that the address of such an access is known to be a multiple of.
   virtual int64_t alignment(unsigned operand, AffineExpr last, int vec) const;
 

@@ -35,13 +35,46 @@ func.func @heads(%x: tensor<?x64xbf16>, %w: tensor<64xbf16>) -> tensor<?x64xbf16
   return %y : tensor<?x64xbf16>
 }
 
-// A token without a place has no angles, but takes part in votes.
+// Groups that end with the row: lanes without a chunk take part in the last one.
+// CHECK-LABEL: ==== @quantize_mx for
+// CHECK: RepeatedPiece<i32, [[SLOTS:[0-9]+]], [[STEP:4|8|12|16|20|24|28]]>{0, thread, 25}
+// CHECK: const bool own = {{(valid && )?}}RepeatedPiece<i32, [[SLOTS]], [[STEP]]>{0, thread, 25}.exists(s);
+// CHECK: segmentReduce<MagnitudeMax, 4, 4>
+// CHECK: if (own) store<
+// SM90-LABEL: ==== @quantize_mx for
+// SM90-NOT: RepeatedPiece
+func.func @ragged(%x: tensor<?x200xbf16>) -> (tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx ceil %x : tensor<?x200xbf16> -> tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>
+  return %q, %s : tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>
+}
+
+// Offsets of a row are computed once, and a token without a place is loaded the
+// angles of another, which a vote then leaves out.
 // CHECK-LABEL: ==== @rope for
-// CHECK: raw{{[0-9]+}}[{{[0-9]+}}] = {};
-// CHECK-NEXT: if (row{{[0-9]+}} >= 0) raw
+// CHECK: const auto [[HEAD:r[0-9]+]] = innerRow<4>(row);
+// CHECK: const auto [[TOKEN:q[0-9]+]] = outerRow<4>(row);
+// CHECK: const i64 [[OFFSET:row[0-9]+]] = strided([[TOKEN]], s0_0) + strided([[HEAD]], s0_1);
+// CHECK: (p0, [[OFFSET]] + i64(
+// CHECK: const auto [[FOUND:found[0-9]+]] = usually(
+// CHECK-NEXT: nearRow([[FOUND]] ?
+// CHECK-NOT: = {};
+// CHECK: mostly<8>([[FOUND]],
 // SM90-LABEL: ==== @rope for
-// SM90-NOT: = {};
+// SM90: strided(q
+// SM90-NOT: mostly
 func.func @angles(%x: tensor<?x4x128xbf16>, %pos: tensor<?xi32>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>) -> tensor<?x4x128xbf16> {
   %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32>
+  return %y : tensor<?x4x128xbf16>
+}
+
+// A table may have no rows: what is not loaded begins with zeros, as it takes
+// part in votes.
+// CHECK-LABEL: ==== @rope_0 for
+// CHECK: raw{{[0-9]+}}[{{[0-9]+}}] = {};
+// CHECK-NEXT: if (found{{[0-9]+}}) raw
+// SM90-LABEL: ==== @rope_0 for
+// SM90-NOT: = {};
+func.func @any_table(%x: tensor<?x4x128xbf16>, %pos: tensor<?xi32>, %cos: tensor<?x64xf32>, %sin: tensor<?x64xf32>) -> tensor<?x4x128xbf16> {
+  %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x128xbf16>, tensor<?x64xf32>, tensor<?x64xf32> positions tensor<?xi32>
   return %y : tensor<?x4x128xbf16>
 }

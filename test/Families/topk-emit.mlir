@@ -7,20 +7,20 @@
 // AMD-LABEL: struct Shared_{{.*}}_v0 {
 // AMD-NEXT: TopkShared<1, 8> select0;
 // AMD: static_assert(kLdsBytes<Shared_{{.*}}> == 64);
-// AMD: topkInWave<64, 4, 1, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, thread, row0);
+// AMD: topkInWave<64, 4, 1, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, thread, selected0);
 // AMD-LABEL: struct Shared_{{.*}}_v1 {
 // AMD-NEXT: TopkShared<16, 8> select0;
 // AMD: static_assert(kLdsBytes<Shared_{{.*}}> == 1024);
 // AMD: wholeRowReduce<Max, 16, 256>(
 // AMD: wholeRowReduce<Sum, 16, 256>(
 // AMD-NOT: load{{.*}}<
-// AMD: topkInWave<16, 4, 4, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, thread, row0);
-// AMD: row0.values<4>(
+// AMD: topkInWave<16, 4, 4, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, thread, selected0);
+// AMD: selected0.values<4>(
 // AMD: storeExact<DType::I32, 4, 16>(
 // AMD: wholeRowReduce<Sum, 16, 256>(
 // AMD: storeExact<DType::F32, 4, 16>(
-// HOST: TopkRow<8> row0;
-// HOST: topkOnHost<16, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, row0);
+// HOST: TopkRow<8> selected0;
+// HOST: topkOnHost<16, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, selected0);
 func.func @router(%x: tensor<?x256xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
   %p = hk.softmax %x : tensor<?x256xf32>
   %v, %i = hk.topk %p : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>

@@ -87,6 +87,7 @@ void RowEmitter::emitRowStart() {
   if (!host)
     threadIndex = symbol("thread");
   emitRowCoordinates();
+  rowOffsetPlace = out.reserve(rowDepth);
   if (shifted)
     emitShift();
 }
@@ -108,6 +109,12 @@ void RowEmitter::emitRowCoordinates() {
     // There are less than 2^31 blocks; a 32-bit division is much cheaper.
     std::string index = "u32(" + text(rest) + ")";
     std::string divisor = "u32(" + text(dimSize) + ")";
+    if (votes() && isa<AffineConstantExpr>(dimSize)) {
+      std::string size = "Row<" + text(dimSize) + ">(" + text(rest) + ")";
+      rowCoordinates[d] = defineIndex(rowDepth, "r", "inner" + size);
+      rest = defineIndex(rowDepth, "q", "outer" + size);
+      continue;
+    }
     rowCoordinates[d] =
         defineIndex(rowDepth, "r", "i64(" + index + " % " + divisor + ")");
     rest = defineIndex(rowDepth, "q", "i64(" + index + " / " + divisor + ")");
@@ -237,6 +244,13 @@ bool RowEmitter::fillsGrid(const RowLoop &loop) const {
   return true;
 }
 
+bool RowEmitter::hasOnePiece() const {
+  return llvm::all_of(plan.stores(), [&](const RowStore &store) {
+    std::optional<int64_t> flat = RowPlan::flatSize(store.local);
+    return flat && *flat <= plan.pieceOf(store, podOf(tile), host);
+  });
+}
+
 /// Chunks of a line of memory, if a row in registers is to begin with one that
 /// its first elements may share with the row before; 0: if not.
 int64_t RowEmitter::lineOf(const RowLoop &loop) const {
@@ -249,6 +263,24 @@ int64_t RowEmitter::lineOf(const RowLoop &loop) const {
   int64_t line = measured->lineBytes / bytes;
   bool fits = *loop.chunks + line - 1 <= loop.rounds * threadsPerRow;
   return fits && *loop.chunks % line != 0 ? line : 0;
+}
+
+/// A loop over the piece of a row that is the block's.
+void RowEmitter::planPiece(RowLoop &loop, std::optional<int64_t> flat) const {
+  // A short row is done by the first of the blocks that split the longest.
+  if (loop.chunks)
+    loop.slots = std::min<int64_t>(loop.slots, loop.rounds);
+  loop.form = RowLoopForm::Piece;
+  loop.piece = piecesFirst(plan, target)  ? "piece"
+               : votes() && hasOnePiece() ? "0"
+                                          : "block.y";
+  loop.full = fillsGrid(loop);
+  // Lanes without a chunk take part in the exchange of the last group.
+  int64_t group = plan.segmentSize();
+  if (votes() && !loop.full && flat && group && *flat % group != 0 &&
+      !loop.masked && group % loop.vec == 0 &&
+      threadsPerRow % (group / loop.vec) == 0)
+    loop.form = RowLoopForm::RepeatedPiece;
 }
 
 RowLoop RowEmitter::planLoop(const Space &space,
@@ -287,12 +319,7 @@ RowLoop RowEmitter::planLoop(const Space &space,
 
   loop.slots = slots;
   if (split) {
-    // A short row is done by the first of the blocks that split the longest.
-    if (chunks)
-      loop.slots = std::min<int64_t>(slots, loop.rounds);
-    loop.form = RowLoopForm::Piece;
-    loop.piece = piecesFirst(plan, target) ? "piece" : "block.y";
-    loop.full = fillsGrid(loop);
+    planPiece(loop, flat);
   } else if (loop.unrolled) {
     loop.form = RowLoopForm::RowSlots;
     loop.slots = loop.rounds;
@@ -461,6 +488,14 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
   batchDepth = out.depth();
   out.open(loop.chunksText());
   enterLoop(space, loop);
+  std::string rowExists = getStoreGuard();
+  bool repeats = loop.form == RowLoopForm::RepeatedPiece;
+  if (repeats) {
+    out.line(
+        "const bool own = " + (rowExists.empty() ? "" : rowExists + " && ") +
+        loop.existsText() + ";");
+    guardStores("own");
+  }
   AffineExpr first = currentChunk * loop.vec;
   if (loop.shiftedWidth)
     first = first - shift;
@@ -474,6 +509,7 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
     for (bool second : {false, true})
       emitStore(*store, pairPosition(store->local, loop, second), loop.vec);
   }
+  guardStores(rowExists);
   exchangeLanes({});
   if (isFirst)
     earlyLoads = out.reserve(batchDepth);

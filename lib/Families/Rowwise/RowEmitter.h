@@ -122,12 +122,15 @@ private:
   std::string emitPiece();
   void emitPhase(int64_t phase);
   RowLoop planLoop(const Space &space, ArrayRef<const RowStore *> stores) const;
+  void planPiece(RowLoop &loop, std::optional<int64_t> flat) const;
   /// The loops over the parts of a row; one if it stays as a whole.
   SmallVector<RowLoop> planLoops(const Space &space,
                                  ArrayRef<const RowStore *> stores) const;
   /// Whether a loop that splits its row has a chunk for every thread, slot and
   /// block of the grid.
   bool fillsGrid(const RowLoop &loop) const;
+  /// Whether no row is split between blocks.
+  bool hasOnePiece() const;
   int64_t lineOf(const RowLoop &loop) const;
   /// Lanes around one that run the current loop's body together.
   int64_t callersOf(int64_t lanes) const;
@@ -169,6 +172,10 @@ private:
   /// Whether the maximum and the sum of a softmax are found in one loop.
   bool isOnline(const RowStat &stat, const RowLoop &loop) const;
 
+  bool votes() const override;
+  /// Those of rows that are no number of their own (RowOfBlock).
+  bool sharesOffset(Args indices) const override;
+  std::string sharedOffset(const std::string &text) override;
   Expr load(BlockArgument argument, Args position, int vec) override;
   /// Such a load in the current loop.
   BatchedLoad batchedLoad(BlockArgument argument, Args position, int vec);
@@ -183,7 +190,7 @@ private:
   void notePrefetch(BlockArgument argument, Args position, int vec);
   void noteShiftedPrefetch(BlockArgument argument, int64_t elementBytes);
   /// Where the row of an operand of whole rows begins.
-  std::string rowText(BlockArgument argument) const;
+  std::string rowText(BlockArgument argument);
   /// Whether the expression is an index of the row.
   bool isOfRow(AffineExpr symbol) const;
 
@@ -194,8 +201,8 @@ private:
                         bool second);
 
   bool allGoOneWay(int64_t lanes, int vec);
-  std::optional<int> segmentLanes(int64_t size, AffineExpr last,
-                                  ArrayRef<AffineExpr> leading,
+  std::optional<int> segmentLanes(RowReduction kind, int64_t size,
+                                  AffineExpr last, ArrayRef<AffineExpr> leading,
                                   AffineExpr segment, int64_t segmentSize,
                                   ArrayRef<AffineExpr> position, int vec);
   Expr serialStatistic(Operation *op, Value input, RowReduction kind,
@@ -215,6 +222,9 @@ private:
   AffineExpr threadIndex; // in the row; not on the host
   AffineExpr shift;       // elements before the row in its first chunk
   SmallVector<AffineExpr> rowCoordinates;
+  /// Offsets of the row in operands by what they are, and where they are named.
+  std::map<std::string, std::string> rowOffsets;
+  CodeWriter::Place rowOffsetPlace = 0;
   std::list<Space> spaces; // references stay valid
   /// Of whole rows.
   llvm::DenseMap<std::pair<Operation *, int>, Expr> rowStats;

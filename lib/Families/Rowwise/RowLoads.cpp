@@ -37,7 +37,23 @@ static constexpr int64_t kMaxBytesAhead = 50 << 10;
 /// only.
 static constexpr int64_t kMinAskingThreads = 256;
 
-std::string RowEmitter::rowText(BlockArgument argument) const {
+bool RowEmitter::votes() const { return ::hk::boundByIssue(target); }
+
+bool RowEmitter::sharesOffset(Args indices) const {
+  return votes() && tile.getRows() > 1 &&
+         llvm::all_of(indices, [&](auto i) { return isOfRow(i); });
+}
+
+std::string RowEmitter::sharedOffset(const std::string &text) {
+  std::string &name = rowOffsets[text];
+  if (name.empty()) {
+    name = out.freshName("row");
+    out.lineInto(rowOffsetPlace, "const i64 " + name + " = " + text + ";");
+  }
+  return name;
+}
+
+std::string RowEmitter::rowText(BlockArgument argument) {
   unsigned operand = argument.getArgNumber();
   Position first(rowCoordinates.begin(), rowCoordinates.end());
   AffineExpr zero = getAffineConstantExpr(0, getContext());

@@ -37,6 +37,15 @@ static std::string parameters(const RowLoop &loop) {
 
 static llvm::StringRef spell(bool flag) { return flag ? "true" : "false"; }
 
+static std::string repeatedPiece(const RowLoop &loop) {
+  return "RepeatedPiece" + parameters(loop) + ">{" + loop.piece + ", " +
+         loop.first + ", " + loop.end + "}";
+}
+
+std::string RowLoop::existsText() const {
+  return repeatedPiece(*this) + ".exists(s)";
+}
+
 std::string RowLoop::stripsText() const {
   if (!isInStrips())
     return "";
@@ -61,6 +70,8 @@ std::string RowLoop::chunksText() const {
         .str();
   case RowLoopForm::Strips:
     return "HK_EACH_SLOT(s, c, strip)";
+  case RowLoopForm::RepeatedPiece:
+    return "HK_EACH_SLOT(s, c, " + repeatedPiece(*this) + ")";
   case RowLoopForm::Piece:
     return ("HK_EACH_SLOT(s, c, Piece" + parameters(*this) + ", " +
             spell(full) + ">{" + piece + ", " + first + ", " + end + "})")

@@ -24,7 +24,14 @@ namespace mlir::hk {
 enum class RowPart { Whole, Registers, Lds, Rest };
 
 /// The kernels' loops: chunks one by one, or in slots.
-enum class RowLoopForm { Chunks, RowSlots, LedSlots, Strips, Piece };
+enum class RowLoopForm {
+  Chunks,
+  RowSlots,
+  LedSlots,
+  Strips,
+  Piece,
+  RepeatedPiece
+};
 
 /// How a loop over chunks of a row runs.
 struct RowLoop {
@@ -66,6 +73,8 @@ struct RowLoop {
   std::string stripsText() const;
   /// The lanes of chunk `c` of shifted chunks.
   std::string lanesText() const;
+  /// Of RepeatedPiece: whether slot `s` is a chunk of its own.
+  std::string existsText() const;
   /// The head of the loop whose body sees the chunk `c` and, in all forms but
   /// Chunks, its slot `s`.
   std::string chunksText() const;

@@ -57,7 +57,8 @@ bool RowEmitter::allGoOneWay(int64_t lanes, int vec) {
 /// `position`; nullopt if they are not what the exchange needs. Checked by
 /// trying: for every chunk of a few segments, aligned groups of lanes must hold
 /// all of one segment.
-std::optional<int> RowEmitter::segmentLanes(int64_t size, AffineExpr last,
+std::optional<int> RowEmitter::segmentLanes(RowReduction kind, int64_t size,
+                                            AffineExpr last,
                                             ArrayRef<AffineExpr> leading,
                                             AffineExpr segment, int64_t lastDim,
                                             ArrayRef<AffineExpr> position,
@@ -68,7 +69,12 @@ std::optional<int> RowEmitter::segmentLanes(int64_t size, AffineExpr last,
   int64_t lanes = size / vec;
   if (lanes == 1)
     return 1;
-  if (lastDim % size != 0 || getLaneCount() || host ||
+  // Maxima may count an element twice.
+  bool repeats =
+      current.form == RowLoopForm::RepeatedPiece &&
+      (kind == RowReduction::AbsMaximum || kind == RowReduction::Maximum ||
+       kind == RowReduction::Minimum);
+  if ((lastDim % size != 0 && !repeats) || getLaneCount() || host ||
       !llvm::isPowerOf2_64(lanes) || lanes > target.waveSize ||
       threadsPerRow % lanes != 0)
     return std::nullopt;
@@ -184,7 +190,7 @@ Expr RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
   Expr made;
   std::optional<int> lanes;
   if (!position.empty())
-    lanes = segmentLanes(size, position.back(), leading, segment, lastDim,
+    lanes = segmentLanes(kind, size, position.back(), leading, segment, lastDim,
                          position, vec);
   if (lanes) {
     StringRef reduction = reductionOf(kind);

@@ -172,7 +172,7 @@ void RowEmitter::emitSelection(const RowSelection &selection) {
       });
   std::string member =
       "lds.select" + std::to_string(listed - plan.selections().begin());
-  std::string name = "row" + std::to_string(selectionCount++);
+  std::string name = "selected" + std::to_string(selectionCount++);
   std::string owned =
       " &" + name + " = " + member + ".row[" +
       (tile.getRows() == 1 ? std::string("0")

@@ -233,13 +233,19 @@ static int64_t maxSlotsOf(const RowPlan &plan, const Target &target,
   return std::min(slots, most);
 }
 
+/// Whether lanes without a chunk take part in what groups exchange.
+static bool repeatsChunks(const RowPlan &plan, const Target &target) {
+  return ::hk::boundByIssue(target) && plan.stats().empty();
+}
+
 /// Lanes that share a segment of a row of `chunks`, of which every thread of a
 /// row has to have its part: with others each thread would reduce all of it.
 static int64_t segmentLanes(const RowPlan &plan, const Target &target,
                             int64_t chunks, int64_t vec) {
   int64_t segment = plan.segmentSize(), lanes = segment / vec;
   bool exchanged = segment % vec == 0 && llvm::isPowerOf2_64(lanes) &&
-                   lanes <= target.waveSize && chunks % lanes == 0;
+                   lanes <= target.waveSize &&
+                   (chunks % lanes == 0 || repeatsChunks(plan, target));
   return exchanged ? lanes : 1;
 }
 

@@ -101,6 +101,21 @@ template <int V> HK_DEV bool waveHasNan(Vec<float, V> x) {
   return ballot(any) != 0;
 }
 
+/// What nearly always holds, and the lanes of the wave where it does not.
+struct Usual {
+  bool here;
+  u64 exceptions;
+  HK_MEM operator bool() const { return here; }
+};
+HK_DEV Usual usually(bool condition) { return {condition, ballot(!condition)}; }
+/// a where it holds and b elsewhere; opaque, so that it remains a branch.
+template <int V, class ValueVec>
+HK_DEV ValueVec mostly(Usual usual, ValueVec a, ValueVec b) {
+  if (__builtin_expect(usual.exceptions != 0, false))
+    a = usual.here ? a : opaque(b);
+  return a;
+}
+
 /// x with `fill` in the place of NaN, rare where the target votes.
 template <int V> HK_DEV Vec<float, V> replaceNan(Vec<float, V> x, float fill) {
   if constexpr (kVotes) {

@@ -18,27 +18,10 @@
 
 #include "kernels/device/convert.h"
 #include "kernels/device/loops.h"
+#include "kernels/device/rows.h"
 #include "kernels/device/types.h"
 
 namespace hk {
-
-/// A row: the first one of its block, which is the same in all lanes, and how
-/// many follow until it.
-struct RowOfBlock {
-  i64 first;
-  u32 after;
-  HK_MEM operator i64() const { return first + after; }
-};
-
-/// What index times stride is, in elements.
-HK_DEV i64 strided(i64 index, i64 stride) { return index * stride; }
-HK_DEV i64 strided(RowOfBlock row, i64 stride) {
-  // A stride has less than 2^55 elements: 24 bits are enough for its upper
-  // half, and products of 24 bits are cheap.
-  i32 upper = i32(u32(stride >> 32) << 8) >> 8;
-  u64 high = u32(i32(row.after) * upper);
-  return row.first * stride + i64(u64(row.after) * u32(stride) + (high << 32));
-}
 
 /// Bytes of V packed elements.
 template <DType D, int V>

@@ -120,6 +120,22 @@ HK_DEV float powerOfTwoAbove(float scale) {
 
 enum class MxRounding { Even, Ceil, Floor, Ocp, OcpCeil };
 
+/// 127 + k of the power of two 2^k next to amax / `limit`, which is above 1 and
+/// has few bits: the least one that is not below it (UP), or the largest one
+/// that is not above it; 0 below 2^-126. The quotient is rounded as a division
+/// does: only where amax is `limit` times a power of two does it become one, as
+/// otherwise amax is an ulp away and a rounding by half an ulp of the quotient
+/// is less than that. `amax` is finite.
+template <bool UP> HK_DEV i32 quotientExponent(float amax, float limit) {
+  u32 bits = bitCast<u32>(amax), ofLimit = bitCast<u32>(limit);
+  u32 exponent = (ofLimit >> 23) - 127, fraction = ofLimit & 0x7FFFFFu;
+  u32 carry = UP ? 0x7FFFFFu - fraction : 0x800000u - fraction;
+  i32 byte = i32((bits + carry) >> 23) - i32(exponent) - (UP ? 0 : 1);
+  // Upwards, a quotient that is not rounded to 0 is at least 2^-126.
+  i32 least = UP && bits > u32(limit * 0.5f) ? 1 : 0;
+  return byte < least ? least : byte;
+}
+
 /// The e8m0 byte of a block with this largest magnitude; 255 for NaN and inf.
 template <MxRounding R, DType D> HK_DEV i32 mxScaleByte(float amax) {
   constexpr i32 largestExponent = D == DType::F4E2M1FN   ? 2
@@ -136,6 +152,9 @@ template <MxRounding R, DType D> HK_DEV i32 mxScaleByte(float amax) {
   else if constexpr (R == MxRounding::Ocp || R == MxRounding::OcpCeil) {
     u32 up = R == MxRounding::OcpCeil ? 0x7FFFFFu : 0u;
     byte = i32((bitCast<u32>(amax) + up) >> 23) - largestExponent;
+  } else if constexpr (kVotes) {
+    byte =
+        quotientExponent<R == MxRounding::Ceil>(amax, float(info(D).maxFinite));
   } else {
     u32 bits = bitCast<u32>(amax / float(info(D).maxFinite));
     byte = i32((bits + (R == MxRounding::Ceil ? 0x7FFFFFu : 0u)) >> 23);

@@ -109,8 +109,29 @@ template <class I, int SLOTS, int STEP, bool FULL> struct Piece {
   u32 piece;
   i32 thread;
   I end;
-  HK_MEM I chunk(int s) const { return (I(piece) * SLOTS + s) * STEP + thread; }
+  HK_MEM I chunk(int s) const {
+    if constexpr (kVotes) // Slots are constants apart.
+      return I(piece) * (SLOTS * STEP) + thread + s * STEP;
+    return (I(piece) * SLOTS + s) * STEP + thread;
+  }
   HK_MEM bool holds(int, I c) const { return FULL || c < end; }
+};
+
+/// The same where every slot is gone over: those past the row, which are not
+/// `exists`, are its last chunk once more.
+template <class I, int SLOTS, int STEP> struct RepeatedPiece {
+  static constexpr int kSlots = SLOTS;
+  u32 piece;
+  i32 thread;
+  I end;
+  HK_MEM I chunk(int s) const {
+    I c = Piece<I, SLOTS, STEP, true>{piece, thread, end}.chunk(s);
+    return c < end ? c : end - 1;
+  }
+  HK_MEM bool holds(int, I) const { return true; }
+  HK_MEM bool exists(int s) const {
+    return Piece<I, SLOTS, STEP, true>{piece, thread, end}.chunk(s) < end;
+  }
 };
 
 /// The chunks of a thread from its own first one up to `end`.
@@ -129,7 +150,9 @@ template <int ROWS, int TPR> HK_DEV auto rowOfThread(i64 block, i64 rows) {
   u32 own = u32(threadId()) / TPR;
   if constexpr (kVotes) {
     i64 left = rows - 1 - block * ROWS; // of a block that has a row
-    u32 last = left < ROWS - 1 ? u32(left) : ROWS - 1;
+    // By halves: the scalar unit does not compare 64 bits.
+    bool few = opaqueUniform(u32(left >> 32)) == 0 && u32(left) < ROWS - 1;
+    u32 last = few ? u32(left) : ROWS - 1;
     RowOfBlock row{block * ROWS, own < last ? own : last};
     return RowOfThread<RowOfBlock>{row, own <= last};
   } else {

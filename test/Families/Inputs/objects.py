@@ -34,6 +34,12 @@ def code_objects(library):
             yield data[at:at + sections + size * count]
 
 
+def access_bytes(name):
+    """Bytes that an instruction accesses in global memory, if it is one that does."""
+    match = re.fullmatch(r"(?:global|buffer|flat)_(?:load|store)_(\w+?)(?:_d16(?:_hi)?)?", name)
+    return WIDTHS.get(match[1]) if match else None
+
+
 @dataclass
 class Instruction:
     address: int
@@ -56,9 +62,7 @@ class Kernel:
 
     def accesses(self):
         """Bytes of its global accesses."""
-        found = (re.fullmatch(r"(?:global|buffer|flat)_(?:load|store)_(\w+?)(?:_d16(?:_hi)?)?", i.name)
-                 for i in self.code)
-        return {WIDTHS[match[1]] for match in found if match and match[1] in WIDTHS}
+        return {width for i in self.code if (width := access_bytes(i.name))}
 
     def waves(self, target):
         """Waves of a SIMD that registers and LDS allow, at most 8."""

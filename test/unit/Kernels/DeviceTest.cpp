@@ -326,6 +326,36 @@ std::vector<int> codesOf(float q) {
           hk::roundToInt<1>(Vec<float, 1>(clamped), -128.f, 127.f)[0]};
 }
 
+/// At every power of two, every boundary of what is added before it, and what
+/// is an ulp or two away.
+template <hk::MxRounding R, DType D> void testQuotientExponent() {
+  float limit = float(hk::info(D).maxFinite);
+  for (uint32_t exponent = 0; exponent < 255; ++exponent)
+    for (uint32_t fraction : {0u, 1u, 0x200000u, 0x400000u, 0x600000u})
+      for (int ulps = -2; ulps <= 2; ++ulps) {
+        uint32_t bits = (exponent << 23 | fraction) + uint32_t(ulps);
+        if (bits >= 0x7F800000u)
+          continue;
+        float amax = hk::bitCast<float>(bits);
+        int byte = hk::quotientExponent<R == hk::MxRounding::Ceil>(amax, limit);
+        ASSERT_EQ(std::min(byte, 254), (hk::mxScaleByte<R, D>(amax))) << amax;
+      }
+  // Quotients that are rounded to 0 or to the least number.
+  for (uint32_t bits = 0; bits < 200000; ++bits)
+    ASSERT_EQ((hk::quotientExponent<R == hk::MxRounding::Ceil>(
+                  hk::bitCast<float>(bits), limit)),
+              (hk::mxScaleByte<R, D>(hk::bitCast<float>(bits))));
+}
+
+TEST(Quant, ExponentsOfScalesWithoutADivision) {
+  testQuotientExponent<hk::MxRounding::Ceil, DType::F4E2M1FN>();
+  testQuotientExponent<hk::MxRounding::Floor, DType::F4E2M1FN>();
+  testQuotientExponent<hk::MxRounding::Ceil, DType::F8E4M3FN>();
+  testQuotientExponent<hk::MxRounding::Floor, DType::F8E4M3FN>();
+  testQuotientExponent<hk::MxRounding::Ceil, DType::F8E5M2>();
+  testQuotientExponent<hk::MxRounding::Floor, DType::F8E5M2>();
+}
+
 /// Quotients by a scale, over the range of scales and with quotients at and
 /// next to where codes change.
 TEST(Quant, DivisionByAScaleGivesTheCodesOfIeeeDivision) {

@@ -222,6 +222,67 @@ TEST(RowLoops, PiecesCoverARow) {
   testPieces<i32, 1, 8, false>(3, 5);
 }
 
+/// Every slot of every thread has a chunk of the row; those that exist are all
+/// chunks once, and the others are the last one.
+template <class I, int SLOTS, int STEP>
+void testRepeatedPieces(u32 blocks, I chunks) {
+  Row row(chunks);
+  int slots = 0;
+  for (u32 block = 0; block < blocks; ++block)
+    for (i32 thread = 0; thread < STEP; ++thread) {
+      RepeatedPiece<I, SLOTS, STEP> piece{block, thread, chunks};
+      HK_EACH_SLOT(s, c, piece) {
+        ++slots;
+        if (piece.exists(s))
+          row.see(c);
+        else
+          EXPECT_EQ(c, chunks - 1);
+      }
+    }
+  EXPECT_EQ(slots, int(blocks) * SLOTS * STEP);
+  row.expectEachOnce();
+}
+
+TEST(RowLoops, RepeatedPiecesFillTheirSlots) {
+  testRepeatedPieces<i32, 2, 8>(3, 48);
+  testRepeatedPieces<i32, 2, 8>(3, 33);
+  testRepeatedPieces<i32, 3, 12>(1, 25);
+  testRepeatedPieces<i64, 1, 64>(1, 33);
+}
+
+TEST(Rows, OffsetsAreProductsOf64Bits) {
+  constexpr i64 wide = (i64(1) << 33) + 5, lines = i64(1) << 20;
+  for (i64 first : {i64(0), i64(255), lines * 100})
+    for (u32 after : {0u, 1u, 255u, (1u << 23) - 1})
+      for (i64 stride : {i64(1), i64(4096), i64(-4096), wide, -wide}) {
+        RowOfBlock row{first, after};
+        EXPECT_EQ(i64(strided(row, stride)), (first + after) * stride);
+        // A token and one of its heads.
+        EXPECT_EQ(i64(strided(row, stride) + strided(nearRow(7), wide)),
+                  (first + after) * stride + 7 * wide);
+      }
+}
+
+template <u32 N> void testSplitRows() {
+  for (i64 first : {i64(0), i64(64), i64(65), (i64(1) << 32) - 512})
+    for (u32 after : {0u, 1u, 63u, 255u}) {
+      RowOfBlock row{first, after};
+      i64 number = row;
+      EXPECT_EQ(i64(outerRow<N>(row)), number / N);
+      EXPECT_EQ(i64(innerRow<N>(row)), number % N);
+      EXPECT_EQ(outerRow<N>(number), number / N);
+      EXPECT_EQ(innerRow<N>(number), number % N);
+    }
+}
+
+TEST(Rows, AreSplitIntoTokensAndHeads) {
+  testSplitRows<1>();
+  testSplitRows<3>();
+  testSplitRows<64>();
+  testSplitRows<257>();
+  testSplitRows<(1u << 23) + 1>();
+}
+
 TEST(RowLoops, ChunksOneByOne) {
   for (int chunks : {0, 1, 7, 8, 9, 40}) {
     Row row(chunks);

@@ -67,6 +67,20 @@ HK_DEV f32x2 opaquePair(f32x2 v) {
   return v;
 }
 
+/// v, which is the same in all lanes, in registers of its own: part of what was
+/// loaded together with others it would be copied for each vector instruction.
+template <class T> HK_DEV T opaqueUniform(T v) {
+  if constexpr (kVotes)
+    asm("" : "+s"(v));
+  return v;
+}
+
+/// v, of this lane, as one value.
+HK_DEV u64 opaqueLane(u64 v) {
+  asm("" : "+v"(v));
+  return v;
+}
+
 /// 1 / x within 1 ulp for x from 2^-126 to 2^126; above it may be 0. Infinity
 /// gives 0 and NaN stays.
 template <int V> HK_DEV Vec<float, V> nearReciprocal(Vec<float, V> x) {

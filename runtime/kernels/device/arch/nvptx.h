@@ -81,6 +81,8 @@ template <int V> HK_DEV u32 encodeFp4(Vec<float, V> x);
 template <int V>
 HK_DEV Vec<float, V> limitNumber(Vec<float, V> x, float lo, float hi);
 HK_DEV f32x2 opaquePair(f32x2 v) { return v; }
+template <class T> HK_DEV T opaqueUniform(T v) { return v; }
+HK_DEV u64 opaqueLane(u64 v) { return v; }
 inline constexpr bool kNativeLdexp = false;
 
 /// v, as a value that the compiler does not know to be v.
