@@ -97,6 +97,10 @@ def HK_Normalizer : HK_Enum<"Normalizer", "what makes weights of the scores of a
     I32EnumAttrCase<"softmax", 0>, I32EnumAttrCase<"none", 1>]>;
 def HK_NormalizerAttr : HK_EnumAttr<HK_Normalizer, "normalizer">;
 
+def HK_StateRule : HK_Enum<"StateRule", "what a token adds to a state", [
+    I32EnumAttrCase<"delta", 0>, I32EnumAttrCase<"linear", 1>]>;
+def HK_StateRuleAttr : HK_EnumAttr<HK_StateRule, "rule">;
+
 def HK_StateLayout : HK_Enum<"StateLayout", "which of key and value is innermost in a state", [
     I32EnumAttrCase<"key_major", 0>, I32EnumAttrCase<"value_major", 1>]>;
 def HK_StateLayoutAttr : HK_EnumAttr<HK_StateLayout, "state_layout">;

@@ -24,7 +24,7 @@ class HK_TokenOp<string mnemonic, list<Trait> traits = []>
 
 def HK_GatedDeltaRuleOp : HK_TokenOp<"gated_delta_rule",
     [DeclareOpInterfaceMethods<HK_StateOpInterface>]> {
-  let summary = "gated delta rule, token by token";
+  let summary = "gated delta rule or linear attention, token by token";
   let description = [{
     A state S [K, V] per sequence and value head, in f32. At every token, in this
     order:
@@ -34,7 +34,8 @@ def HK_GatedDeltaRuleOp : HK_TokenOp<"gated_delta_rule",
     S[k, v] = S[k, v] + key[k] d[v]
     result[v] = sum_k S[k, v] (scale query[k])
     ```
-    `query` and `key` are [B, T, H, K], `value` [B, T, HV, V], HV a multiple of H:
+    With `rule linear` nothing is corrected, d[v] = beta value[v]: linear attention
+    with decays, and the scan of a state space model. `query` and `key` are [B, T, H, K], `value` [B, T, HV, V], HV a multiple of H:
     value head h uses query and key head h / (HV / H). `decay` is [B, T, HV],
     `key_decay` [B, T, HV, K], `value_decay` [B, T, HV, V] (natural logarithms; 0
     where absent), `beta` [B, T, HV] or [B, T, HV, V] (1 where absent). `scale` is
@@ -53,7 +54,9 @@ def HK_GatedDeltaRuleOp : HK_TokenOp<"gated_delta_rule",
 
     f32 throughout, sums in any order, the result rounded once. A NaN stays in the
     columns of the state that it reaches. No tokens: no results. Source: Yang et
-    al., "Gated Delta Networks", and flash-linear-attention's fused recurrent form.
+    al., "Gated Delta Networks", and flash-linear-attention's fused recurrent form;
+    the linear rule: Yang et al., "Gated Linear Attention Transformers", and Dao and
+    Gu, "Transformers are SSMs".
 
     Example (decode from a pool of states):
     ```mlir
@@ -68,13 +71,16 @@ def HK_GatedDeltaRuleOp : HK_TokenOp<"gated_delta_rule",
       Optional<HK_BoolTensor>:$has_initial, OptionalAttr<F64Attr>:$scale,
       OptionalAttr<F64Attr>:$l2norm,
       DefaultValuedAttr<HK_StateLayoutAttr,
-                        "::mlir::hk::StateLayout::key_major">:$state_layout);
+                        "::mlir::hk::StateLayout::key_major">:$state_layout,
+      DefaultValuedAttr<HK_StateRuleAttr,
+                        "::mlir::hk::StateRule::delta">:$rule);
   let results = (outs HK_RealTensor:$result, Optional<HK_RealTensor>:$new_state);
   let syntax = [{
     $query `,` $key `,` $value oilist(`decay` $decay | `key_decay` $key_decay
     | `value_decay` $value_decay | `beta` $beta | `offsets` $offsets
     | `state` $state | `indices` $indices | `has_initial` $has_initial)
-    (`state_layout` $state_layout^)? oilist(`scale` $scale | `l2norm` $l2norm)
+    (`state_layout` $state_layout^)? (`rule` $rule^)?
+    oilist(`scale` $scale | `l2norm` $l2norm)
     attr-dict `:` type($query) `,` type($key) `,`
     type($value) (`decay` type($decay)^)? (`key_decay` type($key_decay)^)?
     (`value_decay` type($value_decay)^)? (`beta` type($beta)^)?

@@ -227,6 +227,35 @@ def HK_PhiloxOp : HK_PointwiseOp<"philox"> {
   let cost = 40;
 }
 
+def HK_IotaOp : HK_RowwiseOp<"iota", "0"> {
+  let summary = "0, 1, 2, ...";
+  let description = [{
+    Element i of the result, a vector of i32, i64 or f32, is i, rounded once. Its
+    size is static, or, with `like` x `dim` d, that of dim d of x, whose elements
+    are not read. Source: tosa, stablehlo.iota, numpy.arange; a start and a step
+    are an hk.add and an hk.mul.
+
+    Example:
+    ```mlir
+    %p = hk.iota : tensor<4096xi32>
+    %q = hk.iota like %x dim 1 : tensor<?xf32> like tensor<2x?x64xbf16>
+    ```
+  }];
+  let arguments = (ins Optional<HK_Tensor>:$like,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntMinValue<0>]>, "0">:$dim);
+  let results = (outs RankedTensorOf<[F32, I32, I64]>:$result);
+  let syntax = "(`like` $like^ `dim` $dim)? attr-dict `:` type($result) (`like` type($like)^)?";
+  let shapes = [{
+    shapes.rank({"result", getResult()}, 1);
+    if (!getLike())
+      return shapes.isStatic({"result", getResult()}, 0);
+    shapes.minRank({"like", getLike()}, int64_t(getDim()) + 1);
+    shapes.size({"result", getResult()}, 0, dimOf(getLike(), int64_t(getDim())));
+  }];
+  let operandMaps = "::llvm::SmallVector<::mlir::AffineMap>(getOperation()->getNumOperands())";
+  let cost = 0;
+}
+
 def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
     HK_StatesShapes, AllTypesMatch<["value", "result"]>,
     DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]>, HK_RowFacts<"0">,

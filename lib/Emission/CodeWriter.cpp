@@ -81,9 +81,13 @@ void CodeWriter::lineAt(int depth, const llvm::Twine &text) {
 }
 
 void CodeWriter::lineIf(llvm::StringRef condition, const llvm::Twine &text) {
-  if (condition.empty())
-    return line(text);
-  line("if (" + condition + ") " + text);
+  line(conditional(condition, text));
+}
+
+std::string CodeWriter::conditional(llvm::StringRef condition,
+                                    const llvm::Twine &text) {
+  return condition.empty() ? text.str()
+                           : ("if (" + condition + ") " + text).str();
 }
 
 static std::string definition(const std::string &name, const Expr &value) {

@@ -62,6 +62,8 @@ public:
   void line(const llvm::Twine &text) { lineAt(depth(), text); }
   void lineAt(int depth, const llvm::Twine &text);
   /// A statement that runs where `condition` holds; empty: everywhere.
+  static std::string conditional(llvm::StringRef condition,
+                                 const llvm::Twine &text);
   void lineIf(llvm::StringRef condition, const llvm::Twine &text);
   /// `const type name = value;` at a depth; returns the name.
   Expr define(int depth, llvm::StringRef prefix, const Expr &value);

@@ -128,6 +128,14 @@ static Expr pullPhilox(Puller &p, PhiloxOp op, Puller::Args position, int vec) {
               carrierOf(elementTypeOf(op.getResult()), vec).element);
 }
 
+static Expr pullIota(Puller &p, IotaOp op, Puller::Args position, int vec) {
+  if (vec > 1)
+    return p.pullByElement(op.getResult(), position, vec);
+  CType type = carrierOf(elementTypeOf(op.getResult()), vec);
+  Expr index = {"i64(" + p.text(position.front()) + ")", {"i64"}};
+  return splat(type, scalarCast(type.element, index));
+}
+
 /// Element `index` of a constant as a C++ literal of its carrier.
 static std::string literalOf(ElementsAttr value, int64_t index) {
   if (isa<FloatType>(value.getElementType()))
@@ -186,5 +194,6 @@ void mlir::hk::addPointwisePulls(PullTable &table) {
   table.add(pullSelect);
   table.add(pullCast);
   table.add(pullPhilox);
+  table.add(pullIota);
   table.add(pullConstant);
 }

@@ -16,6 +16,15 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+void mlir::hk::writeAmongKernels(KernelOp kernel, llvm::raw_ostream &os,
+                                 llvm::function_ref<void()> write) {
+  bool isLaunched = kernel.getLaunched() == kernel;
+  os << (isLaunched ? "namespace hk {\n" : "using namespace hk;\n");
+  write();
+  if (isLaunched)
+    os << "\n} // namespace hk\n";
+}
+
 //===----------------------------------------------------------------------===//
 // Sizes
 //===----------------------------------------------------------------------===//

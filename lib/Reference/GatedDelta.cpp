@@ -125,7 +125,10 @@ private:
         x = timesF32(x, {scale, 0});
       decay(state, t, head);
       for (int64_t v = 0; v < values; ++v) {
-        correct(state, k, t, head, v);
+        if (op.getRule() == StateRule::delta)
+          correct(state, k, t, head, v);
+        else
+          extend(state, k, t, head, v);
         F32Sum sum;
         for (int64_t i = 0; i < keys; ++i)
           addProduct(sum, state[i * values + v], q[i]);
@@ -154,13 +157,31 @@ private:
     }
   }
 
+  Noisy betaOf(int64_t token, int64_t head, int64_t column) {
+    const Tensor *beta = optional(op.getBeta());
+    bool headwise = !beta || beta->sizes.size() + 1 == value.sizes.size();
+    return gate(op.getBeta(), token, head, headwise ? 1 : values,
+                headwise ? 0 : column, 1, false);
+  }
+  Noisy valueOf(int64_t token, int64_t head, int64_t column) {
+    return at(value, (token * valueHeads + head) * values + column);
+  }
+
+  /// One column of the linear rule: S += k d with d = beta v.
+  void extend(std::vector<Noisy> &state, ArrayRef<Noisy> k, int64_t token,
+              int64_t head, int64_t column) {
+    Noisy d =
+        timesF32(betaOf(token, head, column), valueOf(token, head, column));
+    for (int64_t i = 0; i < keys; ++i) {
+      Noisy &s = state[i * values + column];
+      s = plusF32(s, timesF32(k[i], d));
+    }
+  }
+
   /// One column: S += k d with d = beta (v - S k).
   void correct(std::vector<Noisy> &state, ArrayRef<Noisy> k, int64_t token,
                int64_t head, int64_t column) {
-    const Tensor *beta = optional(op.getBeta());
-    bool headwise = !beta || beta->sizes.size() + 1 == value.sizes.size();
-    Noisy b = gate(op.getBeta(), token, head, headwise ? 1 : values,
-                   headwise ? 0 : column, 1, false);
+    Noisy b = betaOf(token, head, column);
     // What d inherits from the state goes with the column, below.
     F32Sum dot;
     double inherited = 0; // of the state, per beta
@@ -169,8 +190,7 @@ private:
       inherited += square(times(k[i].value, s.sigma));
       addProduct(dot, {s.value, std::isinf(s.sigma) ? kInf : 0, s.jump}, k[i]);
     }
-    Noisy v = at(value, (token * valueHeads + head) * values + column);
-    Noisy own = plusF32(v, [&] {
+    Noisy own = plusF32(valueOf(token, head, column), [&] {
       Noisy sum = dot.noisy();
       return Noisy{-sum.value, sum.sigma, sum.jump};
     }());

@@ -460,6 +460,18 @@ static LogicalResult evaluateConstant(Operation *op, const Operands &,
   return success();
 }
 
+static LogicalResult evaluateIota(Operation *op, const Operands &in,
+                                  Results &out) {
+  auto iota = cast<IotaOp>(op);
+  int64_t count = iota.getLike() ? in[0].sizes[iota.getDim()]
+                                 : tensorType(iota.getResult()).getDimSize(0);
+  ResultBuilder result(resultDType(op), {count});
+  for (int64_t i = 0; i < count; ++i)
+    result.set(i, {double(i), 0});
+  out.push_back(result.take());
+  return success();
+}
+
 void reference::addPointwise(EvaluatorTable &table) {
   addUnaries(table);
   table.add<ClampOp>(evaluateClamp);
@@ -468,5 +480,6 @@ void reference::addPointwise(EvaluatorTable &table) {
   table.add<SelectOp>(evaluateSelect);
   table.add<CastOp>(evaluateCast);
   table.add<PhiloxOp>(evaluatePhilox);
+  table.add<IotaOp>(evaluateIota);
   table.add<ConstantOp>(evaluateConstant);
 }

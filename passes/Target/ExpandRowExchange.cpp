@@ -16,8 +16,6 @@
 #include "hk/Dialect/ShapeRelations.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -46,18 +44,8 @@ private:
 /// 0, 1, 2, ... up to `end`, which may be the dynamic size of `like`.
 Value Expansion::numbersTo(int64_t end, Value like) {
   auto type = RankedTensorType::get({end}, integer);
-  if (!ShapedType::isDynamic(end) &&
-      size_t(end) * sizeof(int32_t) <= kMaxConstantBytes) {
-    std::vector<int32_t> numbers(end);
-    std::iota(numbers.begin(), numbers.end(), 0);
-    return ConstantOp::create(
-        b, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
-  }
-  Value ones = CompareOp::create(b, loc, tensorType(like).clone(b.getI1Type()),
-                                 ComparePredicate::eq, like, like);
-  return CumsumOp::create(b, loc, tensorType(like).clone(integer),
-                          ScanKind::exclusive, ones, Value(), uint64_t(0),
-                          IntegerAttr());
+  return IotaOp::create(b, loc, type,
+                        ShapedType::isDynamic(end) ? like : Value());
 }
 
 /// The first row for each rank; `places` on the way.

@@ -64,6 +64,7 @@ public:
   SmallVector<Value> rowsOf(Operation *op) const;
 
 private:
+  SmallVector<unsigned> numbersOfRows(Operation *op) const;
   Verdict judge(AllReduceOp sum, int64_t ranks) const;
   bool isFollowed(AllReduceOp sum) const;
   void join(Operation *op);
@@ -78,11 +79,22 @@ private:
   FusionContext context;
   std::vector<RowRegion> regions;
   std::vector<int64_t> parents; // of merged regions
+  /// Numbers of the operands that have rows, as they are first asked for: the
+  /// operands themselves are replaced.
+  mutable llvm::DenseMap<Operation *, SmallVector<unsigned>> rows;
   llvm::DenseMap<Value, int64_t> regionOf;
 };
 } // namespace
 
 SmallVector<Value> RowRegions::rowsOf(Operation *op) const {
+  auto [known, isNew] = rows.try_emplace(op);
+  if (isNew)
+    known->second = numbersOfRows(op);
+  return llvm::map_to_vector(
+      known->second, [&](unsigned number) { return op->getOperand(number); });
+}
+
+SmallVector<unsigned> RowRegions::numbersOfRows(Operation *op) const {
   if (op->getNumResults() == 0 || op->getNumRegions() != 0 ||
       isa<CollectiveOpInterface>(op) || !isa<HKDialect>(op->getDialect()) ||
       !familyOf(FamilyKind::rowwise).canStart(op, context).accepted())
@@ -93,19 +105,19 @@ SmallVector<Value> RowRegions::rowsOf(Operation *op) const {
       return place.dim == 0 && place.offset == 0 && place.unit == 1 &&
              !place.mayCopy;
     };
-    auto hasRows = [&](Value result) {
+    auto hasRows = [&](Value value) {
       return llvm::any_of(factor.places, [&](const FactorPlace &place) {
-        return place.value == result && isRows(place);
+        return place.value == value && isRows(place);
       });
     };
     if (factor.kind != FactorKind::Parallel ||
         !llvm::all_of(op->getResults(), hasRows))
       continue;
-    SmallVector<Value> rows;
-    for (Value operand : op->getOperands())
-      if (hasRows(operand))
-        rows.push_back(operand);
-    return rows;
+    SmallVector<unsigned> numbers;
+    for (OpOperand &operand : op->getOpOperands())
+      if (hasRows(operand.get()))
+        numbers.push_back(operand.getOperandNumber());
+    return numbers;
   }
   return {};
 }
@@ -323,52 +335,6 @@ private:
                                 whole, numbers(whole.getLoc()));
   }
 
-  /// 0, 1, 2 and so on: sums of the digits of a number, each along a dim of its
-  /// own, since constants are small.
-  Value counted(int64_t count, Location loc) {
-    constexpr int64_t kMost = kMaxConstantBytes / int64_t(sizeof(int32_t));
-    SmallVector<int64_t> digits;
-    for (int64_t rest = count; digits.empty() || rest > 1;
-         rest = llvm::divideCeil(rest, kMost))
-      digits.push_back(std::min(rest, kMost));
-    Value sum;
-    int64_t unit = 1;
-    for (auto [place, digit] : llvm::enumerate(digits)) {
-      SmallVector<int64_t> shape(digits.size(), 1);
-      shape[digits.size() - 1 - place] = digit;
-      SmallVector<int32_t> values;
-      for (int64_t value = 0; value < digit; ++value)
-        values.push_back(int32_t(value * unit));
-      unit *= digit;
-      Value part = ConstantOp::create(
-          b, loc,
-          DenseElementsAttr::get(RankedTensorType::get(shape, b.getI32Type()),
-                                 ArrayRef<int32_t>(values)));
-      if (!sum) {
-        sum = part;
-        continue;
-      }
-      for (size_t dim = digits.size() - place; dim < digits.size(); ++dim)
-        shape[dim] = tensorType(sum).getDimSize(int64_t(dim));
-      sum = AddOp::create(b, loc, RankedTensorType::get(shape, b.getI32Type()),
-                          sum, part);
-    }
-    auto flat = RankedTensorType::get({unit}, b.getI32Type());
-    if (digits.size() > 1)
-      sum = tensor::CollapseShapeOp::create(
-          b, loc, flat, sum,
-          SmallVector<ReassociationIndices>{
-              ReassociationIndices(llvm::to_vector<2>(
-                  llvm::seq<int64_t>(0, int64_t(digits.size()))))});
-    if (unit == count)
-      return sum;
-    SmallVector<OpFoldResult> zero{b.getIndexAttr(0)}, one{b.getIndexAttr(1)},
-        size{b.getIndexAttr(count)};
-    return tensor::ExtractSliceOp::create(
-        b, loc, RankedTensorType::get({count}, b.getI32Type()), sum, zero, size,
-        one);
-  }
-
   /// Of a rank's rows.
   Value numbers(Location loc) {
     int64_t count = region.rows / region.ranks;
@@ -378,7 +344,8 @@ private:
     Value steps = ConstantOp::create(
         b, loc,
         SplatElementsAttr::get(one, b.getI32IntegerAttr(int32_t(count))));
-    return AddOp::create(b, loc, each, counted(count, loc),
+    return AddOp::create(b, loc, each,
+                         IotaOp::create(b, loc, each, /*like=*/Value()),
                          MulOp::create(b, loc, one, rank, steps));
   }
 

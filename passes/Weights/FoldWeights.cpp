@@ -84,6 +84,12 @@ private:
 };
 } // namespace
 
+/// Whether `op` is a weight, or numbers that kernels have without reading any.
+static bool isGiven(Operation *op) {
+  return isa<WeightRefOp>(op) ||
+         (isa<RowwiseOpInterface>(op) && op->getNumOperands() == 0);
+}
+
 bool HKFoldWeights::isFoldable(Operation *op) const {
   if (op->getNumOperands() == 0 || op->getNumResults() == 0 ||
       !(isView(op) || (isa<RowwiseOpInterface>(op) && isPure(op))))
@@ -148,7 +154,7 @@ void HKFoldWeights::run(func::FuncOp function, SymbolTable &table) {
   known.clear();
   Block &block = function.getBody().front();
   for (Operation &op : block)
-    if (isa<WeightRefOp, ConstantOp>(op) || isFoldable(&op))
+    if (isGiven(&op) || isFoldable(&op))
       known.insert(op.result_begin(), op.result_end());
 
   // Needed in memory: what an operator reads that is not folded, also through
@@ -166,7 +172,7 @@ void HKFoldWeights::run(func::FuncOp function, SymbolTable &table) {
     if (op.getNumResults() == 0 || !known.contains(op.getResult(0)) ||
         llvm::none_of(op.getResults(), isNeeded))
       continue;
-    bool isStored = isa<WeightRefOp, ConstantOp>(op) || isView(&op);
+    bool isStored = isGiven(&op) || isView(&op);
     if (!isStored && !isWorthStoring(&op)) {
       for (Value result : op.getResults())
         known.erase(result); // computed in every call, from what it reads

@@ -7,6 +7,10 @@ func.func @recurrent(%q: tensor<?x4x2x64xbf16>, %v: tensor<?x4x4x32xbf16>, %g: t
   %0 = hk.gated_delta_rule %q, %q, %v : tensor<?x4x2x64xbf16>, tensor<?x4x2x64xbf16>, tensor<?x4x4x32xbf16> -> tensor<?x4x4x32xbf16>
   // CHECK: hk.gated_delta_rule {{.*}} decay %{{.*}} beta %{{.*}} state %{{.*}} indices %{{.*}} has_initial %{{.*}} state_layout value_major scale 1.000000e+00 l2norm {{.*}} : {{.*}} -> tensor<?x4x4x32xbf16>, tensor<9x4x32x64xf32>
   %1, %2 = hk.gated_delta_rule %q, %q, %v decay %g beta %b state %s indices %i has_initial %h state_layout value_major scale 1.0 l2norm 1.0e-06 : tensor<?x4x2x64xbf16>, tensor<?x4x2x64xbf16>, tensor<?x4x4x32xbf16> decay tensor<?x4x4xf32> beta tensor<?x4x4x32xbf16> state tensor<9x4x32x64xf32> indices tensor<?xi32> has_initial tensor<?xi1> -> tensor<?x4x4x32xbf16>, tensor<9x4x32x64xf32>
+  // CHECK: hk.gated_delta_rule {{.*}} decay %{{.*}} rule linear scale 1.000000e+00 : {{.*}} -> tensor<?x4x4x32xbf16>
+  %3 = hk.gated_delta_rule %q, %q, %v decay %g rule linear scale 1.0 : tensor<?x4x2x64xbf16>, tensor<?x4x2x64xbf16>, tensor<?x4x4x32xbf16> decay tensor<?x4x4xf32> -> tensor<?x4x4x32xbf16>
+  // CHECK-NOT: rule delta
+  %4 = hk.gated_delta_rule %q, %q, %v decay %g rule delta : tensor<?x4x2x64xbf16>, tensor<?x4x2x64xbf16>, tensor<?x4x4x32xbf16> decay tensor<?x4x4xf32> -> tensor<?x4x4x32xbf16>
   return
 }
 

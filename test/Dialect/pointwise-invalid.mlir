@@ -141,3 +141,51 @@ func.func @clamp_shape(%x: tensor<4xf32>) {
   %0 = hk.clamp %x min 0.0 max 1.0 : tensor<4xf32> -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @iota_rank() {
+  // expected-error @below {{expected rank of result to be 1, but got 2}}
+  %0 = hk.iota : tensor<2x2xi32>
+  return
+}
+
+// -----
+
+func.func @iota_dynamic() {
+  // expected-error @below {{expected size of dim 0 of result to be static, but got ?}}
+  %0 = hk.iota : tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @iota_dim(%x: tensor<4x4xf32>) {
+  // expected-error @below {{expected rank of like to be at least 3, but got 2}}
+  %0 = hk.iota like %x dim 2 : tensor<4xi32> like tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @iota_size(%x: tensor<4x5xf32>) {
+  // expected-error @below {{expected size of dim 0 of result to be 5, but got 4}}
+  %0 = hk.iota like %x dim 1 : tensor<4xi32> like tensor<4x5xf32>
+  return
+}
+
+// -----
+
+func.func @iota_dim_of_nothing() {
+  // expected-error @below {{expected dim to be absent without like, but got 1}}
+  %0 = "hk.iota"() <{dim = 1 : i64}> : () -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @iota_element() {
+  // expected-error @below {{'hk.iota' op result #0 must be}}
+  %0 = hk.iota : tensor<4xbf16>
+  return
+}

@@ -86,3 +86,14 @@ func.func @choose(%a: tensor<?x64xf32>, %b: tensor<64xf32>, %s: tensor<f32>) {
   %3 = hk.constant dense<[1, 2]> : tensor<2xi32>
   return
 }
+
+// CHECK-LABEL: func @count
+func.func @count(%x: tensor<2x?x64xbf16>) {
+  // CHECK: hk.iota : tensor<4096xi32>
+  %0 = hk.iota : tensor<4096xi32>
+  // CHECK: hk.iota like %{{.*}} dim 1 : tensor<?xf32> like tensor<2x?x64xbf16>
+  %1 = hk.iota like %x dim 1 : tensor<?xf32> like tensor<2x?x64xbf16>
+  // CHECK: hk.iota like %{{.*}} dim 0 : tensor<2xi64> like tensor<2x?x64xbf16>
+  %2 = hk.iota like %x dim 0 : tensor<2xi64> like tensor<2x?x64xbf16>
+  return
+}

@@ -11,13 +11,11 @@
 // TEXT-NEXT: v0::runTile(maps, block, lds, arguments(words));
 // TEXT: HK_MAPPED_KERNEL({{.*}}v0, {{[0-9]+}}, 3, 384, {{.*}}v0_shared) {
 // TEXT: beginAfterLast();
-// TEXT: const BlockRange range0{1024, 1, 1};
-// TEXT: const BlockRange range1{32, 8, 1};
-// TEXT: const BlockSpread spread0{range0.size(), range1.size()};
-// TEXT: if (spread0.holds(block))
-// TEXT-NEXT: return problem0::{{.*}}v0_body(words, maps + 0, range0[spread0.own(block)], lds.as<{{.*}}>());
-// TEXT: block = spread0.after(block);
-// TEXT: problem1::{{.*}}v0_body(words, range1[block], lds.as<{{.*}}>());
+// TEXT: BlockRange{1024, 1, 1},
+// TEXT: problem0::{{.*}}v0_body(words, maps + 0, own, lds.as<{{.*}}>());
+// TEXT: BlockRange{32, 8, 1},
+// TEXT: problem1::{{.*}}v0_body(words, own, lds.as<{{.*}}>());
+// TEXT: runSpread(block, part0, part1);
 func.func @pod(%q: tensor<32x1x32x128xbf16>, %k: tensor<32x4096x8x128xbf16>, %v: tensor<32x4096x8x128xbf16>, %pq: tensor<1x4096x32x128xbf16>, %pk: tensor<1x4096x8x128xbf16>, %pv: tensor<1x4096x8x128xbf16>) -> (tensor<32x1x32x128xbf16>, tensor<1x4096x32x128xbf16>) {
   %0 = hk.attention %q, %k, %v scale 0.088388 : tensor<32x1x32x128xbf16>, tensor<32x4096x8x128xbf16>, tensor<32x4096x8x128xbf16> -> tensor<32x1x32x128xbf16>
   %1 = hk.attention %pq, %pk, %pv scale 0.088388 causal : tensor<1x4096x32x128xbf16>, tensor<1x4096x8x128xbf16>, tensor<1x4096x8x128xbf16> -> tensor<1x4096x32x128xbf16>

@@ -16,8 +16,7 @@
 // CHECK: NoAddress uAt(
 // CHECK: using Kernel2_v0 = ChunkWU<kSpec2, GatedDeltaTile{128, 1, 8, 0}>;
 // CHECK: using Together = ChunkPrepareWarpgroup<kSpec0, kSpec2, GatedDeltaTile{128, 1, 8, 4}>;
-// CHECK-NEXT: if (Together::run(
-// CHECK-NEXT: return;
+// CHECK-NEXT: Together::runOr(
 func.func @prepared(%k: tensor<1x?x1x64xbf16>, %v: tensor<1x?x2x128xbf16>, %b: tensor<1x?x2xf32>) -> (tensor<1x?x2x64xbf16>, tensor<1x?x2x128xbf16>) {
   %a = hk.chunk_kkt %k beta %b chunk 64 : tensor<1x?x1x64xbf16> beta tensor<1x?x2xf32> -> tensor<1x?x2x64xf32>
   %x = hk.solve_tril %a : tensor<1x?x2x64xf32> -> tensor<1x?x2x64xbf16>

@@ -24,19 +24,14 @@
 // UNASKED-NOT: _then_
 // HOST-LABEL: func.func @route(
 // HOST-COUNT-3: hk.launch @
-// EMIT: #include "kernels/device/order.h"
-// EMIT: const Global<u32> order = global<u32>(words[
-// EMIT: if (range0.holds(block)) {
-// EMIT-NEXT: problem0::
-// EMIT-NEXT: countBlock(order);
-// EMIT-NEXT: return;
-// EMIT-NEXT: }
-// EMIT: awaitBlocks(order, u32(range0.size()));
-// EMIT-NEXT: if (range1.holds(block)) {
-// EMIT-NEXT: problem1::
-// EMIT-NEXT: countBlock(order);
-// EMIT: awaitBlocks(order, u32(range0.size() + range1.size()));
-// EMIT-NEXT: problem2::
+// EMIT: #include "kernels/device/problems.h"
+// EMIT: const auto part0 = problem(
+// EMIT: problem0::
+// EMIT: const auto part1 = problem<true>(
+// EMIT: problem1::
+// EMIT: const auto part2 = problem<true>(
+// EMIT: problem2::
+// EMIT: runOrdered(global<u32>(words[{{[0-9]+}}]), 0, block, part0, part1, part2);
 func.func @route(%x: tensor<?x256xbf16>, %w: tensor<64x256xbf16>) -> (tensor<?x4xf32>, tensor<?xi32>, tensor<?xi32>) {
   %l = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<64x256xbf16> -> tensor<?x64xf32>
   %v, %i = hk.topk %l : tensor<?x64xf32> -> tensor<?x4xf32>, tensor<?x4xi32>

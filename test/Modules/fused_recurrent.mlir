@@ -1,6 +1,6 @@
 // The gated delta rule token by token: decays per head, per key and per value, write
 // strengths per head and per value, grouped value heads, sizes that are no power of
-// two, states in a pool of either order and type, ragged sequences.
+// two, states in a pool of either order and type, ragged sequences, linear attention.
 // HK-LAUNCHES: 1
 // HK-ARGS: --range=has_initial=0:1
 // HK-DIMS: q.1=7 k.1=7 v.1=7 a.1=7 b.1=7 gk.1=7 gv.1=7 q.0=9 k.0=9 v.0=9 gk.0=9 gv.0=9 b.0=9 cu.0=4 line.0=3 --range=cu=bounds:8 --range=line=iota
@@ -49,4 +49,19 @@ func.func @ragged(%q: tensor<?x1x16xf16> {hk.name = "q"}, %k: tensor<?x1x16xf16>
   %beta = hk.sigmoid %b : tensor<?x3x8xf16> -> tensor<?x3x8xf32>
   %o, %s1 = hk.gated_delta_rule %q, %k, %v key_decay %nk value_decay %nv beta %beta offsets %cu state %s indices %line state_layout value_major l2norm 1.0e-06 : tensor<?x1x16xf16>, tensor<?x1x16xf16>, tensor<?x3x8xf16> key_decay tensor<?x3x16xf32> value_decay tensor<?x3x8xf32> beta tensor<?x3x8xf32> offsets tensor<?xi32> state tensor<4x3x8x16xbf16> indices tensor<?xi64> -> tensor<?x3x8xf16>, tensor<4x3x8x16xbf16>
   return %o, %s1 : tensor<?x3x8xf16>, tensor<4x3x8x16xbf16>
+}
+// Linear attention: nothing is corrected.
+func.func @linear(%q: tensor<2x?x2x16xbf16> {hk.name = "q"}, %k: tensor<2x?x2x16xbf16> {hk.name = "k"}, %v: tensor<2x?x4x12xbf16> {hk.name = "v"}, %a: tensor<2x?x4xbf16> {hk.name = "a"}, %b: tensor<2x?x4xbf16> {hk.name = "b"}, %s: tensor<2x4x16x12xf32> {hk.name = "s", hk.state}) -> (tensor<2x?x4x12xbf16>, tensor<2x4x16x12xf32>) {
+  %m = hk.abs %a : tensor<2x?x4xbf16> -> tensor<2x?x4xf32>
+  %g = hk.neg %m : tensor<2x?x4xf32>
+  %beta = hk.sigmoid %b : tensor<2x?x4xbf16> -> tensor<2x?x4xf32>
+  %o, %s1 = hk.gated_delta_rule %q, %k, %v decay %g beta %beta state %s rule linear : tensor<2x?x2x16xbf16>, tensor<2x?x2x16xbf16>, tensor<2x?x4x12xbf16> decay tensor<2x?x4xf32> beta tensor<2x?x4xf32> state tensor<2x4x16x12xf32> -> tensor<2x?x4x12xbf16>, tensor<2x4x16x12xf32>
+  return %o, %s1 : tensor<2x?x4x12xbf16>, tensor<2x4x16x12xf32>
+}
+// A state space model whose channels decay on their own: heads of one value, ragged.
+func.func @channels(%q: tensor<?x1x16xf32> {hk.name = "q"}, %k: tensor<?x1x16xf32> {hk.name = "k"}, %v: tensor<?x3x1xf32> {hk.name = "v"}, %gk: tensor<?x3x16xf32> {hk.name = "gk"}, %cu: tensor<?xi32> {hk.name = "cu"}, %s: tensor<4x3x16x1xf32> {hk.name = "s", hk.state}, %line: tensor<?xi64> {hk.name = "line"}) -> (tensor<?x3x1xf32>, tensor<4x3x16x1xf32>) {
+  %mk = hk.abs %gk : tensor<?x3x16xf32>
+  %nk = hk.neg %mk : tensor<?x3x16xf32>
+  %o, %s1 = hk.gated_delta_rule %q, %k, %v key_decay %nk offsets %cu state %s indices %line rule linear scale 1.0 : tensor<?x1x16xf32>, tensor<?x1x16xf32>, tensor<?x3x1xf32> key_decay tensor<?x3x16xf32> offsets tensor<?xi32> state tensor<4x3x16x1xf32> indices tensor<?xi64> -> tensor<?x3x1xf32>, tensor<4x3x16x1xf32>
+  return %o, %s1 : tensor<?x3x1xf32>, tensor<4x3x16x1xf32>
 }

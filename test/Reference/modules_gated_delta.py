@@ -12,7 +12,7 @@ def normalised(x):
     return x / np.sqrt((x * x).sum(-1, keepdims=True) + 1e-6)
 
 
-def recurrence(q, k, v, state, scale, g=0.0, gk=None, gv=None, beta=None):
+def recurrence(q, k, v, state, scale, g=0.0, gk=None, gv=None, beta=None, linear=False):
     """q, k [T, H, K], v [T, HV, V], state [HV, K, V] -> results and the last state."""
     tokens, heads, values = v.shape
     share = heads // q.shape[1]
@@ -25,7 +25,7 @@ def recurrence(q, k, v, state, scale, g=0.0, gk=None, gv=None, beta=None):
             s = s * np.exp(gk[t, h])[:, None]
         if gv is not None:
             s = s * np.exp(gv[t, h])[None, :]
-        d = v[t, h] - key @ s
+        d = v[t, h] - (0 if linear else key @ s)
         state[h] = s + np.outer(key, d * (1 if beta is None else beta[t, h]))
         out[t, h] = scale * q[t, h // share] @ state[h]
     return out, state
@@ -72,6 +72,26 @@ def ragged(n, part):
 
 sequences(cu, ragged)
 compare("fused_recurrent", "ragged", [q, k, v, gk, gv, b, cu, s, line], [y, after])
+
+q, k, v = normal("bf16", 2, T, 2, 16), normal("bf16", 2, T, 2, 16), normal("bf16", 2, T, 4, 12)
+a, b, s = normal("bf16", 2, T, 4), normal("bf16", 2, T, 4), normal("f32", 2, 4, 16, 12)
+parts = [recurrence(q[n], k[n], v[n], s[n], 1 / 4, -np.abs(a[n]), beta=sigmoid(b[n]), linear=True) for n in range(2)]
+compare("fused_recurrent", "linear", [q, k, v, a, b, s], [np.stack(x) for x in zip(*parts)])
+
+q, k, v, gk = normal("f32", 9, 1, 16), normal("f32", 9, 1, 16), normal("f32", 9, 3, 1), normal("f32", 9, 3, 16)
+s, line = normal("f32", 4, 3, 16, 1), np.array([2, 3, -1], np.int64)
+y, after = np.zeros(v.shape), s.copy()
+
+
+def channels(n, part):
+    start = s[line[n]] if line[n] >= 0 else np.zeros((3, 16, 1))
+    y[part], last = recurrence(q[part], k[part], v[part], start, 1.0, gk=-np.abs(gk[part]), linear=True)
+    if line[n] >= 0:
+        after[line[n]] = last
+
+
+sequences(cu, channels)
+compare("fused_recurrent", "channels", [q, k, v, gk, cu, s, line], [y, after])
 
 # fused_sigmoid_gating_recurrent
 q, k, v = normal("bf16", 3, 1, 2, 64), normal("bf16", 3, 1, 2, 64), normal("bf16", 3, 1, 4, 64)

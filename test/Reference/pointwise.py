@@ -107,6 +107,9 @@ with np.errstate(all="ignore"):
     case = run("hk.cast %0 : INS -> OUTS", [(v, "f32")], [(v.shape, "i32")])
     check("cast i32", case, np.clip(np.trunc(np.nan_to_num(v, posinf=1e30, neginf=-1e30)), -(2**31), 2**31 - 1),
           exact=True)
+for t in ["i32", "i64", "f32"]:
+    case = run("hk.iota like %0 dim 1 : OUTS like INS", [(rng.normal(size=(2, 300, 3)), "f32")], [((300,), t)])
+    check("iota " + t, case, np.arange(300), exact=True)
 # 16 bit integers: conversions saturate, arithmetic wraps.
 small = np.array([-40000.7, -32768, -1.9, 0, 1.9, 32767, 1e9, np.nan], np.float32).astype(np.float64)
 check("cast to i16", run("hk.cast %0 : INS -> OUTS", [(f32(small), "f32")], [((8,), "i16")]),

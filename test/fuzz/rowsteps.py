@@ -17,7 +17,7 @@ ROUNDINGS = ("even", "ceil", "floor", "ocp", "ocp_ceil")
 
 class RowSteps:
     def row_steps(self):
-        return [self.curve, self.curve, self.choose, self.integers, self.divide, self.layer_norm, self.gemma,
+        return [self.curve, self.curve, self.choose, self.integers, self.divide, self.numbers, self.layer_norm, self.gemma,
                 self.limited_gate, self.quantize_any, self.quantize_any, self.static_scale, self.mx_any,
                 self.other_flavour, self.pad_value, self.concat_heads, self.copy, self.slices,
                 self.angles, self.angles, self.router, self.router, self.keys, self.ragged, self.ragged_sum,
@@ -118,6 +118,17 @@ class RowSteps:
         self.values.append(j)
         if self.chance(0.5):
             self.put("cast", [j], x.shape, self.rng.choice(REALS), keep=True)
+
+    def numbers(self):
+        """Those of the columns, written or of an operand's size."""
+        x = self.tokens_of()
+        if x:
+            kind, shape = self.rng.choice(("f32", "i32", "i64")), x.shape[1:]
+            i = self.emit(f"hk.iota like {x.name} dim 1 : {self.type(shape, kind)} like {self.of(x)}"
+                          if self.chance(0.5) else f"hk.iota : {self.type(shape, kind)}", shape, kind, keep=False)
+            if kind != "f32":
+                i = self.put("cast", [i], shape, self.rng.choice(REALS))
+            self.put(self.rng.choice(("add", "max")), [x, i], x.shape, x.element, keep=True)
 
     # Norms.
     def layer_norm(self):

@@ -27,6 +27,10 @@ namespace hk {
 
 inline constexpr int64_t kLdsOverflow = INT64_MAX;
 
+/// Problems of one launch share LDS that begins at a multiple of this, and so
+/// ends at one.
+inline constexpr int64_t kSharedLdsAlign = 16;
+
 /// a * b for non-negative a and b, kLdsOverflow if it does not fit.
 constexpr int64_t ldsMul(int64_t a, int64_t b) {
   return b != 0 && a > kLdsOverflow / b ? kLdsOverflow : a * b;

@@ -209,6 +209,11 @@ inline StringRef entryMacro(KernelOp kernel) {
   return kernel.getLaunched() == kernel ? "HK_KERNEL" : "HK_PROBLEM";
 }
 
+/// Writes entry points where the names of kernels/ are known: in their
+/// namespace, or, of a problem, in that of the launch it shares.
+void writeAmongKernels(KernelOp kernel, llvm::raw_ostream &os,
+                       llvm::function_ref<void()> write);
+
 bool isKnownToSpill(KernelOp kernel, Attribute tile);
 
 /// Appends an hk.variant named v<n> to `kernel`. `fill` builds the condition

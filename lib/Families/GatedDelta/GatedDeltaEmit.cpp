@@ -126,6 +126,7 @@ private:
        << ",\n"
        << "    .hasBeta = " << flag(plan.hasOperand("beta")) << ",\n"
        << "    .betaPerValue = " << flag(perValue()) << ",\n"
+       << "    .corrects = " << flag(plan.corrects) << ",\n"
        << "    .normalises = " << flag(plan.l2norm.has_value()) << ",\n"
        << "    .epsilon = " << floatText(plan.l2norm.value_or(0)) << ",\n"
        << "    .key = " << dtypeOr(plan.keyType) << ",\n"
@@ -458,7 +459,7 @@ private:
   /// One step after the other on the chunk of the block.
   void writeSteps(StringRef variant) {
     if (layout.together)
-      writeTogether(variant);
+      openTogether(variant);
     os << "  const i64 first = " << firstToken() << ";\n";
     for (size_t i = 0; i < steps.size(); ++i) {
       std::string name = suffixOf(i) + "_" + variant.str();
@@ -467,7 +468,7 @@ private:
          << layout.places[i] << ">(), Io" << name
          << "{words, lds.bytes, first});\n";
     }
-    os << "}\n";
+    os << (layout.together ? "  });\n}\n" : "}\n");
   }
 
   std::string firstToken() const {
@@ -476,9 +477,9 @@ private:
            std::to_string(plan.valueHeads) + ").begin";
   }
 
-  /// All steps at once, unless something on the way is not finite. What the
-  /// steps need is computed again: kept, it would cost registers.
-  void writeTogether(StringRef variant) {
+  /// All steps at once, unless something on the way is not finite: then what
+  /// follows.
+  void openTogether(StringRef variant) {
     ::hk::GatedDeltaTile tile = contractTile(tileOf(kernel));
     auto io = [&](size_t step) {
       return ("Io" + suffixOf(step) + "_" + variant + "{words, lds.bytes, " +
@@ -489,12 +490,9 @@ private:
           "GatedDeltaTile{"
        << tile.threads << ", " << tile.lanes << ", " << tile.columns << ", "
        << tile.waves << "}>;\n"
-       << "  if (Together::run(tokens, block, lds.as<Together::Shared, "
+       << "  Together::runOr(tokens, block, lds.as<Together::Shared, "
        << *layout.together << ">(), " << io(0) << ", " << io(2)
-       << "))\n"
-          "    return;\n"
-          "  barrier();\n"
-          "  block.x = u32(opaque(int(block.x)));\n";
+       << ",\n      [&](BlockId block) __attribute__((always_inline)) {\n";
   }
 
   KernelOp kernel;

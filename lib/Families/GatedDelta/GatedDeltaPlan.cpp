@@ -104,6 +104,7 @@ static GatedDeltaPlan planRecurrent(GatedDeltaRuleOp op) {
   b.write("result", op.getResult(), Access::Columns);
   b.plan.scale = numberOf(op.getScale());
   b.plan.l2norm = numberOf(op.getL2norm());
+  b.plan.corrects = op.getRule() == StateRule::delta;
   b.plan.offsets = op.getOffsets();
   b.pool(op);
   return b.plan;

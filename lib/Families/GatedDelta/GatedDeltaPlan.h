@@ -55,6 +55,8 @@ struct GatedDeltaPlan {
   /// others are of a transition matrix (0: all).
   int64_t segments = 1, fresh = 0;
   std::optional<double> scale, l2norm;
+  /// Whether a token takes from its values what the state has for its keys.
+  bool corrects = true;
   SmallVector<GatedDeltaTensor> reads, writes;
   /// Types that the definition rounds to on the way.
   Type keyType, valueType;

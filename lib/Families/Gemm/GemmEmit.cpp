@@ -388,13 +388,6 @@ private:
 
   /// Whether rows of the result may have no product.
   bool storesZeros() { return gemm.grouped() && !gemm.groupsK(); }
-  /// One of the bodies: there is no matrix where there is no product.
-  std::string orZeros(const std::string &product, const std::string &zeros) {
-    if (!storesZeros())
-      return product;
-    return "if (batch < 0) {\n" + zeros + "} else {\n" + product + "}\n";
-  }
-
   void writeIndented(StringRef body) {
     SmallVector<StringRef> lines;
     body.split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -402,34 +395,47 @@ private:
       os << "      " << line << "\n";
   }
 
-  void writeMethod(StringRef result, StringRef name, StringRef wide,
-                   StringRef single) {
-    os << "  template <int V, class In>\n  HK_MEM " << result << " " << name
+  /// A method of the epilogue for vectors of V columns.
+  void writeMethod(StringRef result, StringRef name, StringRef condition,
+                   StringRef body) {
+    os << "  template <int V, class In>\n    requires(" << condition
+       << ")\n  HK_MEM " << result << " " << name
        << "([[maybe_unused]] i64 batch, [[maybe_unused]] i64 row,\n"
           "      [[maybe_unused]] i64 col, [[maybe_unused]] const In &in) "
-          "const "
-          "{\n"
-          "    if constexpr (V == 1) {\n";
-    writeIndented(single);
-    os << "    } else {\n";
-    writeIndented(wide);
-    os << "    }\n  }\n";
+          "const {\n";
+    writeIndented(body);
+    os << "  }\n";
+  }
+
+  /// A struct of rows with a product, and, if there are any, of those without.
+  void writeOrZeros(StringRef name,
+                    llvm::function_ref<void(bool zeros)> write) {
+    auto one = [&](const Twine &own, bool zeros) {
+      os << "struct " << own << " {\n";
+      write(zeros);
+      os << "};\n\n";
+    };
+    if (!storesZeros())
+      return one(name, false);
+    one(name + "OfProduct", false);
+    one(name + "OfZeros", true);
+    os << "using " << name << " = OrZeros<" << name << "OfProduct, " << name
+       << "OfZeros>;\n\n";
   }
 
   void writeEpilogue() {
     int vec = vectorWidth();
-    os << "struct Epilogue {\n"
-          "  static constexpr int kVec = "
-       << vec << ", kGroup = " << gemm.quantizedGroup()
-       << ";\n  const u64 *words;\n\n";
-    if (gemm.quantize)
-      writeMethod("float", "stat",
-                  orZeros(statBody(vec), statBody(vec, storesZeros())),
-                  orZeros(statBody(1), statBody(1, storesZeros())));
-    writeMethod("void", "apply",
-                orZeros(applyBody(vec), applyBody(vec, storesZeros())),
-                orZeros(applyBody(1), applyBody(1, storesZeros())));
-    os << "};\n\n";
+    writeOrZeros("Epilogue", [&](bool zeros) {
+      os << "  static constexpr int kVec = " << vec
+         << ", kGroup = " << gemm.quantizedGroup()
+         << ";\n  const u64 *words;\n\n";
+      for (auto [width, condition] :
+           {std::pair(1, "V == 1"), {vec, "V != 1"}}) {
+        if (gemm.quantize)
+          writeMethod("float", "stat", condition, statBody(width, zeros));
+        writeMethod("void", "apply", condition, applyBody(width, zeros));
+      }
+    });
   }
 
   void writeOperand(const GemmOperand &operand) {
@@ -622,16 +628,16 @@ private:
                 rankOf(productScale) - 1);
   }
 
-  /// The block's matrix of a batch that may have more than a grid's z.
-  void writeMatrix(const GemmDims &layout, StringRef product, int64_t slices) {
+  /// Opens what the block does with its matrix of a batch that may have more
+  /// than a grid's z.
+  void openMatrix(StringRef product, int64_t slices) {
     GemmOperand a = gemm.operand(GemmSide::Lhs);
-    os << "  const i64 matrices = " << slices;
-    for (int64_t dim : layout.batch)
+    os << "  runOfMatrix(block, (" << words.dim(argument(a.data), a.row)
+       << " + " << product << "::T.bm - 1) / " << product << "::T.bm, "
+       << slices;
+    for (int64_t dim : gemmDims(matmul()).batch)
       os << " * " << words.dim(argument(a.data), a.memoryDim(dim));
-    os << ";\n  block = blockOfMatrix(block, ("
-       << words.dim(argument(a.data), a.row) << " + " << product
-       << "::T.bm - 1) / " << product << "::T.bm, matrices);\n"
-       << "  if (block.z >= matrices)\n    return;\n";
+    os << ", [&](BlockId block) __attribute__((always_inline)) {\n";
   }
 
   void writeEntry(VariantOp variant) {
@@ -650,8 +656,12 @@ private:
     os << product << "::kThreads, " << (mapped ? "" : "1, ") << product
        << "::Shared) {\n"
        << "  using namespace hk;\n";
-    if (blocks && !gemm.grouped())
-      writeBatchIndices(variant, product);
+    bool batched = blocks && !gemm.grouped();
+    bool exceeds = batched && gemm.mayExceedGrid(tileOf(variant).getSplitK());
+    if (exceeds)
+      openMatrix(product, tileOf(variant).getSplitK());
+    if (batched)
+      writeBatchIndices();
     GemmOperand a = gemm.operand(GemmSide::Lhs);
     writeArguments(/*addressA=*/!mapped || a.gathered, /*addressB=*/!mapped);
     if (gemm.grouped())
@@ -659,7 +669,8 @@ private:
     os << "  " << product << "::run(args, "
        << (gemm.grouped() ? "groups, " : "") << (mapped ? "maps, " : "")
        << "block, lds, "
-       << (mapped ? mappedEpilogue(variant) : "Epilogue{words}") << ");\n}\n";
+       << (mapped ? mappedEpilogue(variant) : "Epilogue{words}") << ");\n"
+       << (exceeds ? "  });\n}\n" : "}\n");
   }
 
   std::string mappedEpilogue(VariantOp variant) {
@@ -714,35 +725,31 @@ private:
     });
     if (!any || (onlyRounds(kernel) && !gemm.grouped()))
       return;
-    os << "struct Boxes {\n"
-          "  using BoxElement = "
-       << boxElement() << ";\n";
-    if (BlockArgument read = matrixInBoxes(kernel))
-      os << "  using ReadElement = " << elementText(read) << ";\n";
-    os << "  const u64 *words;\n\n"
-          "  template <class In>\n"
-          "  HK_MEM Vec<float, 2> two([[maybe_unused]] i64 batch, "
-          "[[maybe_unused]] i64 row,\n      [[maybe_unused]] i64 col, "
-          "[[maybe_unused]] const In &in) const {\n";
-    writeIndented(orZeros(twoBody(), twoBody(storesZeros())));
-    os << "  }\n";
-    if (gemm.grouped()) {
+    writeOrZeros("Boxes", [&](bool zeros) {
+      os << "  using BoxElement = " << boxElement() << ";\n";
+      if (BlockArgument read = matrixInBoxes(kernel))
+        os << "  using ReadElement = " << elementText(read) << ";\n";
+      os << "  const u64 *words;\n\n"
+            "  template <class In>\n"
+            "  HK_MEM Vec<float, 2> two([[maybe_unused]] i64 batch, "
+            "[[maybe_unused]] i64 row,\n      [[maybe_unused]] i64 col, "
+            "[[maybe_unused]] const In &in) const {\n";
+      writeIndented(twoBody(zeros));
+      os << "  }\n";
+      if (!gemm.grouped())
+        return;
       os << "  HK_MEM void storeEight([[maybe_unused]] i64 row, "
             "[[maybe_unused]] i64 col,\n      const u32x4 &elements) const {\n";
       writeIndented(storeEightBody());
       os << "  }\n";
-    }
-    os << "};\n\n";
+    });
   }
 
   /// The batch that block.z stands for.
-  void writeBatchIndices(VariantOp variant, StringRef product) {
+  void writeBatchIndices() {
     GemmDims layout = gemmDims(matmul());
     GemmOperand a = gemm.operand(GemmSide::Lhs);
     bool sliced = matmul().getNumSliceDims() != 0;
-    int64_t slices = tileOf(variant).getSplitK();
-    if (gemm.mayExceedGrid(slices))
-      writeMatrix(layout, product, slices);
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
       os << "  [[maybe_unused]] const i64 b" << i << " = ";

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The text of every problem, by its own family, in a namespace of its own, and
-// an entry point per variant that finds the problem of its block. How many
-// blocks a problem has is computed from the words, as the launch computed it.
-// In an ordered kernel blocks count themselves and wait (kernels/device/order).
+// an entry point per variant that gives each problem its blocks
+// (kernels/device/problems.h). How many a problem has is computed from the
+// words, as the launch computed it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,8 +87,7 @@ public:
       problems += withoutIncludes(text);
       problems += "} // namespace " + nameOf(index) + "\n\n";
     }
-    if (isOrdered(joint))
-      includes.push_back("#include \"kernels/device/order.h\"");
+    includes.push_back("#include \"kernels/device/problems.h\"");
     for (StringRef line : includes)
       os << line << "\n";
     os << "\n" << problems;
@@ -125,21 +124,16 @@ private:
       os << (i ? ", " : "") << function(i) << "_lds";
     os << ">;\n";
     writeHead(variant, lds);
-    if (spread)
-      writeRanges(parts);
     size_t maps = 0;
     for (auto [i, part] : llvm::enumerate(parts)) {
-      if (!spread)
-        writeRange(i, part);
       auto problem = cast<KernelOp>(part->getParentOp());
       size_t own =
           familyOf(problem.getFamily()).getTensorMaps(problem, part).size();
-      if (waits(problem))
-        writeWait(i);
-      writeCall(i, i + 1 == parts.size(), function(i),
-                own ? "maps + " + std::to_string(maps) + ", " : "");
+      writeProblem(i, part, function(i),
+                   own ? "maps + " + std::to_string(maps) + ", " : "");
       maps += own;
     }
+    writeRun(parts.size());
     os << "}\n\n";
   }
 
@@ -156,53 +150,31 @@ private:
     os << ", " << lds << ") {\n  using namespace hk;\n";
     if (spread)
       os << "  beginAfterLast();\n";
-    if (isOrdered(joint))
-      os << "  const Global<u32> order = global<u32>("
-         << words.address(joint.getNumOperands() - 1) << ");\n";
   }
 
-  void writeRange(size_t i, VariantOp part) {
+  void writeProblem(size_t i, VariantOp part, StringRef function,
+                    StringRef maps) {
     SizeText text(words);
     auto launch = cast<LaunchDimsOp>(part.getBody().front().getTerminator());
-    os << "  const BlockRange range" << i << "{" << text(launch.getX()) << ", "
-       << text(launch.getY()) << ", " << text(launch.getZ()) << "};\n";
+    os << "  const auto part" << i << " = problem"
+       << (waits(cast<KernelOp>(part->getParentOp())) ? "<true>" : "") << "(\n"
+       << "      BlockRange{" << text(launch.getX()) << ", "
+       << text(launch.getY()) << ", " << text(launch.getZ()) << "},\n"
+       << "      [&](BlockId own) __attribute__((always_inline)) {\n"
+       << "        " << function << "_body(words, " << maps << "own, lds.as<"
+       << function << "_lds>());\n"
+       << "      });\n";
   }
 
-  /// The blocks of all problems, and for each how the others lie among them.
-  void writeRanges(ArrayRef<VariantOp> parts) {
-    for (auto [i, part] : llvm::enumerate(parts))
-      writeRange(i, part);
-    for (size_t i = 0; i + 1 < parts.size(); ++i) {
-      os << "  const BlockSpread spread" << i << "{range" << i << ".size(), ";
-      for (size_t j = i + 1; j < parts.size(); ++j)
-        os << (j > i + 1 ? " + " : "") << "range" << j << ".size()";
-      os << "};\n";
-    }
-  }
-
-  /// For the blocks of all problems in front of problem `i`.
-  void writeWait(size_t i) {
-    os << "  awaitBlocks(order, u32(";
-    for (size_t j = 0; j < i; ++j)
-      os << (j ? " + " : "") << "range" << j << ".size()";
-    os << "));\n";
-  }
-
-  void writeCall(size_t i, bool last, StringRef function, StringRef maps) {
-    std::string number = std::to_string(i), range = "range" + number;
-    std::string order = spread ? "spread" + number : range;
-    std::string block = spread && !last ? order + ".own(block)" : "block";
-    bool counts = !last && isOrdered(joint);
-    os << "  ";
-    if (!last)
-      os << "if (" << order << ".holds(block))"
-         << (counts ? " {\n    " : "\n    return ");
-    os << function << "_body(words, " << maps << range << "[" << block
-       << "], lds.as<" << function << "_lds>());\n";
-    if (counts)
-      os << "    countBlock(order);\n    return;\n  }\n";
-    if (!last)
-      os << "  block = " << order << ".after(block);\n";
+  void writeRun(size_t count) {
+    if (isOrdered(joint))
+      os << "  runOrdered(global<u32>("
+         << words.address(joint.getNumOperands() - 1) << "), 0, block";
+    else
+      os << (spread ? "  runSpread(block" : "  runInTurn(block");
+    for (size_t i = 0; i < count; ++i)
+      os << ", part" << i;
+    os << ");\n";
   }
 
   KernelOp joint;

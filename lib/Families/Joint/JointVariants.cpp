@@ -16,6 +16,8 @@
 
 #include "JointPlan.h"
 
+#include "hk/Contract/Lds.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -26,9 +28,6 @@ using namespace mlir::hk;
 namespace {
 
 constexpr int64_t kUnbounded = INT64_MAX;
-/// Problems share LDS that begins at a multiple of this, and so ends at one
-/// (SharedLds of kernels/device/launch.h).
-constexpr int64_t kLdsAlign = 16;
 
 /// A condition of the form "dim `symbol` is at most `most`".
 struct Bound {
@@ -183,7 +182,8 @@ LogicalResult mlir::hk::addJointVariants(KernelOp joint,
       lds = std::max(lds, int64_t(part.getLdsBytes()));
     }
     addVariant(joint, JointTileAttr::get(joint.getContext(), tiles),
-               int64_t(*joint.getThreads()), llvm::alignTo(lds, kLdsAlign),
+               int64_t(*joint.getThreads()),
+               llvm::alignTo(lds, ::hk::kSharedLdsAlign),
                [&](OpBuilder &b, Location loc, ValueRange dims) {
                  return sumOf(b, loc, parts, dims);
                });

@@ -319,9 +319,7 @@ LogicalResult mlir::hk::emitRouting(KernelOp kernel, const ::hk::Target &target,
         "#include \"kernels/routing/routing.h\"\n\n"
         "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
         "#pragma clang diagnostic ignored \"-Wunused-parameter\"\n\n";
-  bool isLaunched = kernel.getLaunched() == kernel;
-  os << (isLaunched ? "namespace hk {\n" : "using namespace hk;\n");
-  for (VariantOp variant : kernel.getVariants()) {
+  auto writeVariant = [&](VariantOp variant) {
     auto tile = cast<RoutingTileAttr>(variant.getTile());
     Value shared = plan.sharedKeys(target, {int32_t(tile.getThreads())}, dims);
     CodeWriter body;
@@ -334,8 +332,8 @@ LogicalResult mlir::hk::emitRouting(KernelOp kernel, const ::hk::Target &target,
        << tile.getThreads() << ", 1, Steps_" << symbol << "::Shared) {\n"
        << "using Steps = Steps_" << symbol << ";\n"
        << body.str() << "}\n";
-  }
-  if (isLaunched)
-    os << "\n} // namespace hk\n";
+  };
+  writeAmongKernels(
+      kernel, os, [&] { llvm::for_each(kernel.getVariants(), writeVariant); });
   return success();
 }

@@ -105,8 +105,8 @@ std::string RowEmitter::preload(const BatchedLoad &load,
   line("Packed" + load.access + " " + name + "[" + slots + "]" +
        (votes ? " = {};" : ";"));
   line(load.loop.chunksText() + " " +
-       (load.guard.empty() ? "" : "if (" + load.guard + ") ") + name +
-       "[s] = " + load.expression + ";");
+       CodeWriter::conditional(load.guard,
+                               name + "[s] = " + load.expression + ";"));
   preloads[load.key] = name;
   return name;
 }

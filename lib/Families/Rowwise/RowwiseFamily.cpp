@@ -280,8 +280,7 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
         "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
         "#pragma clang diagnostic ignored \"-Wunused-but-set-variable\"\n\n";
   bool isLaunched = kernel.getLaunched() == kernel;
-  os << (isLaunched ? "namespace hk {\n" : "using namespace hk;\n");
-  for (VariantOp variant : kernel.getVariants()) {
+  auto writeVariant = [&](VariantOp variant) {
     auto tile = cast<RowTileAttr>(variant.getTile());
     ::hk::RowTile pod = podOf(tile);
     CodeWriter body, prefetches;
@@ -299,9 +298,9 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
        << ", " << minBlocksOf(plan, pod, target) << ", Shared_" << symbol
        << ") {\n"
        << prefetches.str() << body.str() << "}\n";
-  }
-  if (isLaunched)
-    os << "\n} // namespace hk\n";
+  };
+  writeAmongKernels(
+      kernel, os, [&] { llvm::for_each(kernel.getVariants(), writeVariant); });
   return success();
 }
 

@@ -239,13 +239,18 @@ FailureOr<Tensor> Node::concat(int64_t dim, ArrayRef<Tensor> parts) {
                 parts.front().dtype, shape};
 }
 
-FailureOr<Tensor> Node::truths(const Size &size) {
+FailureOr<std::pair<Tensor, int64_t>> Node::tensorWith(const Size &size) {
   auto [item, dim] = graph.findDim(size);
   if (!item)
     return error() << "expected a size of the model or of a dim of an input, "
                       "but got "
                    << graph.symbols.describe(size) << "; fix it with --dim";
-  Tensor made{item->tensor, item->dtype, item->shape};
+  return std::pair(Tensor{item->tensor, item->dtype, item->shape}, dim);
+}
+
+FailureOr<Tensor> Node::truths(const Size &size) {
+  HK_TRY(found, tensorWith(size));
+  auto [made, dim] = found;
   for (int64_t d = 0; d < made.rank(); ++d)
     if (d != dim) {
       HK_TRY(cut, slice(made, d, 0, 1));

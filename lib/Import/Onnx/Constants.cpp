@@ -98,13 +98,11 @@ static std::optional<LogicalResult> rangeOfDim(Node &node) {
   if (!begin || !bounds[2].isConstant(1) || count.getConstant() ||
       (dtype != kInt64 && dtype != kInt32))
     return std::nullopt;
-  HK_TRY(line, node.truths(count));
-  HK_TRY(type, node.type(dtype, line.shape));
-  OperationState state(node.loc, CumsumOp::getOperationName());
-  CumsumOp::build(node.b, state, type, ScanKind::exclusive, line.value,
-                  /*bounds=*/Value(), /*dim=*/0, /*chunk=*/IntegerAttr(),
-                  /*reverse=*/false);
-  Tensor made{node.b.create(state)->getResult(0), dtype, line.shape};
+  HK_TRY(like, node.tensorWith(count));
+  HK_TRY(type, node.type(dtype, {count}));
+  Value numbers = IotaOp::create(node.b, node.loc, type, like.first.value,
+                                 uint64_t(like.second));
+  Tensor made{numbers, dtype, {count}};
   if (*begin != 0) {
     HK_TRY(first, node.scalar(double(*begin), dtype));
     HK_TRY(moved, node.binary<AddOp>(made, first));

@@ -99,6 +99,8 @@ public:
   FailureOr<Tensor> concat(int64_t dim, ArrayRef<Tensor> parts);
   /// Repeats dims of size 1 to `shape`.
   FailureOr<Tensor> expand(const Tensor &x, ArrayRef<Size> shape);
+  /// An input with a dim of this size, which only the call tells, and the dim.
+  FailureOr<std::pair<Tensor, int64_t>> tensorWith(const Size &size);
   /// bool [size], all true, of a size that only the call tells: that of a dim
   /// of an input, which is compared with itself.
   FailureOr<Tensor> truths(const Size &size);

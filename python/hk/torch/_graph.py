@@ -157,8 +157,8 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
     (a tensor, a tuple, a dict) are the results.
 
     `args` is an example, `dynamic_shapes` what torch.export.export takes: which sizes are dynamic.
-    `dtype`: of weights and of arguments that are real. `context`: how far an arange of a dynamic
-    size goes. RMS norms are found by probes, scaled_dot_product_attention becomes hk.attention.
+    `dtype`: of weights and of arguments that are real. `context`: the longest sequence that a
+    check draws. RMS norms are found by probes, scaled_dot_product_attention becomes hk.attention.
 
     Raises UnsupportedModel, which names the module's line, the operator and what to do.
     """
@@ -173,7 +173,7 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
             program = _exported(copied, given, dynamic_shapes)
         progress("lower to hk")
         signature = Plain(program, given)
-        lowering = Lowering(program, signature, signature.arguments, _names(copied), context, {})
+        lowering = Lowering(program, signature, signature.arguments, _names(copied), {})
         text = lowering.run()
     return Graph(text, lowering.weights, lowering.arguments, dtype, signature, _notes(refused), 0,
                  context, [])
@@ -241,7 +241,7 @@ def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, contex
     dtype = next(model.parameters()).dtype
     arguments = signature.arguments(s.layers, element_of(dtype), s.recurrent.states)
     names = _names(model, s.rotary.tables, s.biases)
-    lowering = Lowering(program, signature, arguments, names, context, stored)
+    lowering = Lowering(program, signature, arguments, names, stored)
     text = lowering.run()
     windows = [max(m.window_left, m.chunk) for m in s.masks.fitted if isinstance(m, Mask)]
     windows = [w for w in windows if w >= 0]

@@ -68,10 +68,8 @@ class Lowering:
     """Lowers one exported program."""
 
     def __init__(self, program: torch.export.ExportedProgram, signature: Signature,
-                 arguments: list[Argument], names: dict[int, str], context: int,
-                 stored: dict[str, Quantised]):
+                 arguments: list[Argument], names: dict[int, str], stored: dict[str, Quantised]):
         self.program, self.signature, self.arguments = program, signature, arguments
-        self.context = context  # Positions that tables of all positions have.
         self.counting: set[str] = set()  # Values that are 0, 1, 2, ...
         self.names = names  # Of weights, by the address of their data.
         self.stored = stored
@@ -241,29 +239,42 @@ class Lowering:
             size, int) else None
 
     def _arange(self, node: torch.fx.Node, result: Result) -> Value:
-        """The first rows of a table of all positions: hk has no iota. Of the tokens of a call,
-        which are of several sequences, the positions that the call gives."""
-        dtype = node.meta["val"].dtype
+        """0, 1, 2, ... with a step and a start. Of the tokens of a call, which are of several
+        sequences, the positions that the call gives."""
         start = node.args[0] if len(node.args) > 1 else 0
-        stepless = len(node.args) < 3 or node.args[2] == 1
-        if all(isinstance(a, (int, float)) for a in node.args):
-            table = torch.arange(*node.args).to(dtype)
+        step = node.args[2] if len(node.args) > 2 else 1
+        if not isinstance(start, int) or not isinstance(step, int):
+            if not all(isinstance(a, (int, float)) for a in node.args):
+                raise UnsupportedModel("arange from a start that is not known at compile time; "
+                                       "hk's import has numbers")
             name = ".".join(map(str, (*node.args, result.element)))
-            return self._weight(f"hk.arange.{name}", table)
-        if not self.signature.dense and isinstance(start, int) and stepless:
-            positions = self.values["positions"]
-            if result.shape != positions.shape:
-                raise UnsupportedModel(f"it counts to {result.shape[0]}, which is not how many "
+            return self._weight(f"hk.arange.{name}",
+                                torch.arange(*node.args).to(node.meta["val"].dtype))
+        size = result.shape[0]
+        if isinstance(size, int) or self.signature.dense:
+            made = self._iota(size, result.element)
+        else:
+            made = self.values["positions"]
+            if result.shape != made.shape or step != 1:
+                raise UnsupportedModel(f"it counts to {size}, which is not how many "
                                        "tokens a call has; use position_ids")
-            made = self.builder.cast(positions, result.element)
-            return made if start == 0 else _aten.lower(self.builder, "add", result, (made, start),
-                                                       {})
-        if start != 0 or not stepless:
-            raise UnsupportedModel("arange with a start or a step and a size that is not known at "
-                                   "compile time; hk's import has 0, 1, 2, ...")
-        table = torch.arange(self.context).to(dtype)
-        made = self.builder.sliced(self._weight(f"hk.positions.{result.element}", table), 0, 0,
-                                   result.shape[0])
+            made = self.builder.cast(made, result.element)
+        for name, number, absent in (("mul", step, 1), ("add", start, 0)):
+            if number != absent:
+                made = _aten.lower(self.builder, name, result, (made, number), {})
+        return made
+
+    def _iota(self, size: Size, element: str) -> Value:
+        b = self.builder
+        own = element if element in ("f32", "i32", "i64") else "f32"
+        if isinstance(size, int):
+            return b.cast(b.value("iota", (size,), own), element)
+        like = next(((v, d) for v in (*self.values.values(), *self.env.values())
+                     if isinstance(v, Value) for d, s in enumerate(v.stored) if s == size), None)
+        if like is None:
+            raise UnsupportedModel(f"it counts to {size}, which is the size of no tensor")
+        made = b.value("iota_like", (size,), own, x=like[0].ssa, tx=like[0].type, dim=like[1])
+        made = b.cast(made, element)
         self.counting.add(made.ssa)
         return made
 
@@ -363,13 +374,14 @@ class Lowering:
         return made._replace(shape=result.shape, dims=(None, 1, 0))
 
     def _rule(self, result: Result, q: Value, k: Value, v: Value, decay: Value, beta: Value | None,
-              _extents: Value, scale: float, l2norm: float, layer: int) -> Value:
+              _extents: Value, scale: float, l2norm: float, rule: str, layer: int) -> Value:
         b = self.builder
         q, k, v, decay = (b.reshaped(b.dense(x), x.shape[1:]) for x in (q, k, v, decay))
         operands = [("decay" if len(decay.shape) == 2 else "key_decay", b.cast(decay, "f32"))]
         if beta is not None:
             operands.append(("beta", b.cast(b.reshaped(b.dense(beta), beta.shape[1:]), "f32")))
-        attributes = f" scale {scale:.9e}" * (scale != q.shape[-1] ** -0.5)
+        attributes = f" rule {rule}" * (rule != "delta")
+        attributes += f" scale {scale:.9e}" * (scale != q.shape[-1] ** -0.5)
         attributes += f" l2norm {l2norm:.9e}" * bool(l2norm)
         made = self._stateful("gated_delta_rule", f"state_{layer}", v.stored, result.element,
                               operands, q=q.ssa, k=k.ssa, v=v.ssa, tq=q.type, tk=k.type, tv=v.type,

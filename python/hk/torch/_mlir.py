@@ -11,6 +11,8 @@ SPELLING = {
     "select": "{r} = hk.select {c}, {x}, {y} : {tc}, {tx}, {ty} -> {tr}",
     "compare": "{r} = hk.compare {predicate} {x}, {y} : {tx}, {ty} -> {tr}",
     "constant": "{r} = hk.constant dense<{value}> : {tr}",
+    "iota": "{r} = hk.iota : {tr}",
+    "iota_like": "{r} = hk.iota like {x} dim {dim} : {tr} like {tx}",
     "weight_ref": "{r} = hk.weight_ref @{symbol} : {tr}",
     "weight": 'hk.weight @{symbol} "{source}" : {tr}',
     "matmul": "{r} = hk.matmul {x}, {y}{attributes} : {tx}, {ty} -> {tr}",

@@ -18,7 +18,6 @@ from ..errors import UnsupportedModel
 from . import _norms
 
 L2_EPSILON = 1e-6  # Of transformers' l2norm inside of the rule.
-SMALL = 2.0**-20  # Of keys, where a state only sums.
 
 
 class State(typing.NamedTuple):
@@ -59,10 +58,10 @@ def _(x, weight, bias, extents, silu, layer):
 @torch.library.custom_op("hk::gated_delta_rule", mutates_args=())
 def gated_delta_rule(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
                      decay: torch.Tensor, beta: torch.Tensor | None, extents: torch.Tensor,
-                     scale: float, l2norm: float, layer: int) -> torch.Tensor:
-    """hk.gated_delta_rule of query, key [1, T, H, K], value [1, T, HV, V], a decay of heads
-    [1, T, HV] or of their keys [1, T, HV, K], and beta [1, T, HV] or 1; no l2norm where that is
-    0."""
+                     scale: float, l2norm: float, rule: str, layer: int) -> torch.Tensor:
+    """hk.gated_delta_rule, `rule` delta or linear, of query, key [1, T, H, K], value
+    [1, T, HV, V], a decay of heads [1, T, HV] or of their keys [1, T, HV, K], and beta [1, T, HV]
+    or 1; no l2norm where that is 0."""
     wide = torch.promote_types(query.dtype, torch.float32)
     group = value.shape[2] // query.shape[2]
     q, k = (x[0].to(wide).repeat_interleave(group, 1) for x in (query, key))
@@ -76,7 +75,7 @@ def gated_delta_rule(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
         state = v.new_zeros(v.shape[1], k.shape[2], v.shape[2])
         for t in range(start, end):
             state = state * g[t]
-            d = v[t] - (state * k[t, :, :, None]).sum(1)
+            d = v[t] - (state * k[t, :, :, None]).sum(1) if rule == "delta" else v[t]
             d = d if beta is None else beta[0, t, :, None].to(wide) * d
             state = state + k[t, :, :, None] * d[:, None]
             out[t] = (state * q[t, :, :, None]).sum(1)
@@ -84,7 +83,7 @@ def gated_delta_rule(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
 
 
 @gated_delta_rule.register_fake
-def _(query, key, value, decay, beta, extents, scale, l2norm, layer):
+def _(query, key, value, decay, beta, extents, scale, l2norm, rule, layer):
     return torch.empty_like(value)
 
 
@@ -132,24 +131,22 @@ class Recurrent:
             raise UnsupportedModel("the gated delta rule with a cache of the model's own; hk keeps "
                                    "the states")
         return self._delta(query, key, value, g, beta, query.shape[-1] ** -0.5,
-                           L2_EPSILON if use_qk_l2norm_in_kernel else 0.0), None
+                           L2_EPSILON if use_qk_l2norm_in_kernel else 0.0, "delta"), None
 
     def _delta(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-               decay: torch.Tensor, beta: torch.Tensor | None, scale: float, l2norm: float
-               ) -> torch.Tensor:
+               decay: torch.Tensor, beta: torch.Tensor | None, scale: float, l2norm: float,
+               rule: str) -> torch.Tensor:
         layer = self._count("state")
         self.states.append(State(f"state_{layer}", (value.shape[2], key.shape[3], value.shape[3]),
                                  "f32"))
         return torch.ops.hk.gated_delta_rule(query, key, value, decay, beta, self.extents(), scale,
-                                             l2norm, layer)
+                                             l2norm, rule, layer)
 
     def _scan(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
               decay: torch.Tensor) -> torch.Tensor:
         """A state that only sums: S = exp(decay) S + key value, in f32."""
-        # The delta rule takes from the value what the state has for the key, S key. With keys so
-        # small, and values as much larger, that is far below a rounding; powers of two are exact.
-        return self._delta(query.float(), key.float() * SMALL, value * (1 / SMALL), decay.float(),
-                           None, 1.0, 0.0)
+        return self._delta(query.float(), key.float(), value, decay.float(), None, 1.0, 0.0,
+                           "linear")
 
     def _heads(self, x: torch.Tensor, dt: torch.Tensor, a: torch.Tensor, b: torch.Tensor,
                c: torch.Tensor, chunk_size: int, D: torch.Tensor | None = None,  # noqa: N803

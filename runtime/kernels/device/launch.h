@@ -20,7 +20,7 @@
 //
 // HK_PROBLEM, with the same arguments, declares the body alone: a problem that
 // shares a launch with others. The entry point of that launch has a HK_KERNEL
-// whose body calls one of them for every block (BlockRange, SharedLds).
+// whose body calls one of them for every block (kernels/device/problems.h).
 //
 // HK_EARLY_KERNEL is the same, but its body waits itself (beginAfterLast),
 // after it has asked for memory it is going to read (prefetchL2).
@@ -74,58 +74,6 @@ HK_DEV LaunchWords launchWords(const u64 *) {
 using LaunchWords = const u64 *;
 HK_DEV LaunchWords launchWords(const u64 *words) { return words; }
 #endif
-
-/// The blocks of one of the problems of a launch: blocks 0 to x * y * z - 1 of
-/// what is left of the grid, whose y and z are 1.
-struct BlockRange {
-  i64 x, y, z;
-  HK_MEM i64 size() const { return x * y * z; }
-  HK_MEM bool holds(BlockId block) const { return i64(block.x) < size(); }
-  HK_MEM BlockId operator[](BlockId block) const {
-    u32 columns = u32(x), rows = u32(y);
-    u32 line = block.x / columns;
-    return {block.x % columns, line % rows, line / rows};
-  }
-  /// The block among those of the problems that follow.
-  HK_MEM BlockId after(BlockId block) const {
-    return {block.x - u32(size()), 0, 0};
-  }
-};
-
-/// The blocks of a problem and those of `others` that follow, which lie evenly
-/// among the first half of its own.
-struct BlockSpread {
-  i64 size, others;
-  HK_MEM bool holds(BlockId block) const {
-    return before(i64(block.x) + 1) == before(block.x);
-  }
-  HK_MEM BlockId own(BlockId block) const {
-    return {block.x - u32(before(block.x)), 0, 0};
-  }
-  HK_MEM BlockId after(BlockId block) const {
-    return {u32(before(block.x)), 0, 0};
-  }
-
-private:
-  /// How many of the others are among the first `count` blocks.
-  HK_MEM i64 before(i64 count) const {
-    i64 mixed = size / 2 + others;
-    return others == 0 ? 0 : (count < mixed ? count : mixed) * others / mixed;
-  }
-};
-
-/// LDS of a launch of several problems: as much as the one that needs most.
-template <class... Parts> struct SharedLds {
-  static constexpr i64 kBytes = [] {
-    i64 most = 0;
-    ((most = kLdsBytes<Parts> > most ? kLdsBytes<Parts> : most), ...);
-    return most;
-  }();
-  alignas(16) u8 bytes[kBytes];
-  template <class Part> HK_MEM Part &as() {
-    return *reinterpret_cast<Part *>(bytes);
-  }
-};
 
 /// The pointer held by an argument word.
 template <class T> HK_DEV Global<T> global(u64 word) { return (Global<T>)word; }

@@ -22,7 +22,7 @@
 namespace hk {
 
 /// Counts this block, when all of its threads are here.
-HK_DEV void countBlock(Global<u32> words) {
+HK_DEV void countBlock([[maybe_unused]] Global<u32> words) {
 #if defined(__AMDGCN__)
   // A wave answers for its own stores alone.
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
@@ -40,7 +40,8 @@ HK_DEV void countBlock(Global<u32> words) {
 
 /// Returns when `count` blocks have counted themselves; what they wrote is
 /// visible then.
-HK_DEV void awaitBlocks(Global<u32> words, u32 count) {
+HK_DEV void awaitBlocks([[maybe_unused]] Global<u32> words,
+                        [[maybe_unused]] u32 count) {
 #if defined(__AMDGCN__)
   if (threadId() == 0)
     while (__scoped_atomic_load_n(words + kOrderDone, __ATOMIC_RELAXED,

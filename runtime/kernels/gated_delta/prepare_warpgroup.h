@@ -67,6 +67,20 @@ struct ChunkPrepareWarpgroup : WarpgroupChunks<S> {
   static_assert(preparesByWarpgroup(kTarget, chunkShape(S), TILE) &&
                 TILE.threads == kWarpgroup && S.key == S.value);
 
+  /// Calls `apart(block)`, the steps one by one, where all at once can't be.
+  /// What the steps need is computed again: kept, it would cost registers.
+  template <class KktIo, class WuIo, class Apart>
+  HK_MEM static void runOr(const TokenArgs &tokens, BlockId block,
+                           Shared &shared, const KktIo &kkt, const WuIo &wu,
+                           const Apart &apart) {
+    if (run(tokens, block, shared, kkt, wu))
+      return;
+    barrier();
+    block.x = u32(opaque(int(block.x)));
+    apart(block);
+  }
+
+private:
   /// False: nothing but sums is stored. The Io of the products and of the
   /// corrections.
   template <class KktIo, class WuIo>
@@ -100,7 +114,6 @@ struct ChunkPrepareWarpgroup : WarpgroupChunks<S> {
     return true;
   }
 
-private:
   template <class Io>
   HK_MEM static void bring(const TokenSpan &span, i64 head, const Lds &lds,
                            const Io &wu) {

@@ -33,6 +33,7 @@ struct GatedDeltaSpec {
   int keyVector;  // elements of a vector along the keys
   float scale;
   bool hasDecay, sumsDecay, hasKeyDecay, hasValueDecay, hasBeta, betaPerValue;
+  bool corrects; // by what the state has for the keys
   bool normalises;
   float epsilon;
   DType key, value; // element types that the definition rounds to

@@ -74,7 +74,10 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct TokenStep {
       Columns e = exp<columns>(x.valueDecay);
       HK_UNROLL for (int i = 0; i < kSteps * vec; ++i) state.s[i] *= e;
     }
-    Columns d = x.beta * (x.v - state.dot(x.k));
+    Columns d = x.v;
+    if constexpr (S.corrects)
+      d -= state.dot(x.k);
+    d *= x.beta;
     state.add(x.k, d);
     HK_UNROLL for (int r = 0; r < kSteps; ++r) x.q[r] *= S.scale;
     return state.dot(x.q);

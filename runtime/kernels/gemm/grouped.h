@@ -18,6 +18,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/group_rows.h"
+#include "kernels/gemm/or_zeros.h"
 
 namespace hk {
 

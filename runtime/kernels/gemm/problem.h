@@ -88,6 +88,15 @@ HK_DEV BlockId blockOfMatrix(BlockId block, i64 rows, i64 matrices) {
           block.z + part * u32(gridDepth(matrices))};
 }
 
+/// `work(block)` of a block with its matrix, where there is one.
+template <class Work>
+HK_DEV void runOfMatrix(BlockId block, i64 rows, i64 matrices,
+                        const Work &work) {
+  BlockId own = blockOfMatrix(block, rows, matrices);
+  if (own.z < matrices)
+    work(own);
+}
+
 /// The elements of k that the blocks of one matrix of the result sum.
 struct KRange {
   i64 begin, end;

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/or_zeros.h"
 #include "gtest/gtest.h"
 
 #include <cmath>
@@ -223,3 +224,37 @@ TEST(Gemm, LdsOfAbsurdTilesSaturates) {
 }
 
 } // namespace
+
+namespace {
+/// Tells which one is called, with which vector.
+template <int Tag> struct TaggedEpilogue {
+  static constexpr int kVec = 4;
+  const u64 *words;
+  template <int V, class In>
+  void apply(i64 batch, i64 row, i64 col, const In &in) const {
+    *in = int(words[0]) + Tag * 1000 + V * 100 + int(batch + row + col);
+  }
+  template <int V, class In>
+  float stat(i64 batch, i64 row, i64 col, const In &) const {
+    return float(Tag * 1000 + V * 100 + int(batch + row + col));
+  }
+  template <class In> int two(i64 batch, i64 row, i64 col, const In &) const {
+    return Tag * 1000 + int(batch + row + col);
+  }
+};
+} // namespace
+
+TEST(OrZeros, RowsWithoutAMatrixAreThoseOfZeros) {
+  const u64 words[] = {50000};
+  OrZeros<TaggedEpilogue<1>, TaggedEpilogue<2>> epilogue = {{words}};
+  static_assert(epilogue.kVec == 4);
+  int made = 0;
+  epilogue.apply<4>(0, 3, 8, &made);
+  EXPECT_EQ(made, 51411);
+  epilogue.apply<1>(-1, 3, 8, &made);
+  EXPECT_EQ(made, 52110);
+  EXPECT_EQ(epilogue.stat<4>(7, 0, 0, &made), 1407);
+  EXPECT_EQ(epilogue.stat<4>(-1, 1, 0, &made), 2400);
+  EXPECT_EQ(epilogue.two(2, 0, 0, &made), 1002);
+  EXPECT_EQ(epilogue.two(-1, 1, 1, &made), 2001);
+}

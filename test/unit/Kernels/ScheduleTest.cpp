@@ -12,12 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/gemm/schedule.h"
-#include "kernels/device/launch.h"
+#include "kernels/device/problems.h"
 #include "kernels/gemm/run_walk.h"
 
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <array>
 
 #include <set>
 #include <vector>
@@ -76,6 +77,35 @@ TEST(BlockSpread, TakesEveryBlockOnceAndTheOthersAmongTheFirstHalf) {
         EXPECT_LE(mostBetween, size / 2 / others + 1);
       EXPECT_LE(size / 2, sinceOther + (others == 0 ? size : 0));
     }
+}
+
+TEST(SharedProblems, EveryBlockOfEachOnceInEitherOrder) {
+  using Blocks = std::multiset<std::array<u32, 3>>;
+  const BlockRange ranges[] = {{3, 2, 2}, {0, 5, 1}, {7, 1, 1}, {2, 1, 3}};
+  auto run = [&](auto launch) {
+    std::array<Blocks, 4> taken;
+    auto part = [&](int i) {
+      return problem(ranges[i], [&taken, i](BlockId at) {
+        taken[i].insert({at.x, at.y, at.z});
+      });
+    };
+    i64 count = 0;
+    for (const BlockRange &range : ranges)
+      count += range.size();
+    for (u32 x = 0; x < count; ++x)
+      launch(BlockId{x, 0, 0}, part(0), part(1), part(2), part(3));
+    for (int i = 0; i < 4; ++i) {
+      Blocks all;
+      for (u32 z = 0; z < ranges[i].z; ++z)
+        for (u32 y = 0; y < ranges[i].y; ++y)
+          for (u32 x = 0; x < ranges[i].x; ++x)
+            all.insert({x, y, z});
+      EXPECT_EQ(taken[i], all) << "problem " << i;
+    }
+  };
+  run([](auto... all) { runInTurn(all...); });
+  run([](auto... all) { runSpread(all...); });
+  run([](auto... all) { runOrdered(Global<u32>(), 0, all...); });
 }
 
 TEST(PlaceInCache, TakesEveryPlaceOnce) {

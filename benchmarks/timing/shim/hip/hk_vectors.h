@@ -33,12 +33,6 @@
   }                                                                            \
   static inline __device__ V operator op(V a, T b) {                           \
     return V{static_cast<T>(a.x op b), static_cast<T>(a.y op b)};              \
-  }                                                                            \
-  static inline __device__ V &operator op## = (V & a, V b) {                   \
-    return a = a op b;                                                         \
-  }                                                                            \
-  static inline __device__ V &operator op## = (V & a, T b) {                   \
-    return a = a op b;                                                         \
   }
 #define HK_OPERATOR4(V, op, T)                                                 \
   static inline __device__ V operator op(V a, V b) {                           \
@@ -48,7 +42,9 @@
   static inline __device__ V operator op(V a, T b) {                           \
     return V{static_cast<T>(a.x op b), static_cast<T>(a.y op b),               \
              static_cast<T>(a.z op b), static_cast<T>(a.w op b)};              \
-  }                                                                            \
+  }
+
+#define HK_COMPOUND(V, op, T)                                                  \
   static inline __device__ V &operator op## = (V & a, V b) {                   \
     return a = a op b;                                                         \
   }                                                                            \
@@ -61,7 +57,9 @@
   HK_VECTOR3(T, name##3)                                                       \
   HK_VECTOR4(T, name##4, (bytes < 4 ? 4 * bytes : 16))                         \
   HK_EACH_OPERATOR(name##2, HK_OPERATOR2, T)                                   \
-  HK_EACH_OPERATOR(name##4, HK_OPERATOR4, T)
+  HK_EACH_OPERATOR(name##4, HK_OPERATOR4, T)                                   \
+  HK_EACH_OPERATOR(name##2, HK_COMPOUND, T)                                    \
+  HK_EACH_OPERATOR(name##4, HK_COMPOUND, T)
 
 HK_VECTORS(char, char, 1)
 HK_VECTORS(unsigned char, uchar, 1)
@@ -76,6 +74,7 @@ HK_VECTOR3(int, int3)
 #undef HK_EACH_OPERATOR
 #undef HK_OPERATOR2
 #undef HK_OPERATOR4
+#undef HK_COMPOUND
 
 typedef int int4 __attribute__((ext_vector_type(4)));
 typedef int int2 __attribute__((ext_vector_type(2)));
