@@ -269,6 +269,34 @@ def grid_barrier(chip):
 
 
 @blocks
+def surface(chip):
+    g = rng(52)
+    a, d = (g.normal(size=(64, n)).astype(F32) for n in (4, 3))
+    b, c = g.integers(-99, 99, (64, 4)).astype(I32), g.integers(0, 99, (64, 2)).astype(U32)
+    e, v, h = (g.integers(-99, 99, (64, n)) for n in (1, 2, 2))
+    q = g.integers(-99, 99, (64, 4)).astype(np.int8)
+    got = run("surface", chip, "ops", (1,), (64,), a, b, c, d, e, v, h, q)
+    f = -(5 * a.astype(F64) - [1, 2, 3, 4])
+    s = f.sum(1)
+    f[:, 0] += np.maximum(s, 1)
+    close(got[0], f, 1e-5, 1e-5)
+    w = b.copy()
+    w[:, 1] += w[:, 2]
+    w[:, 2] ^= abs(w[:, 3]) + np.minimum(w[:, 0], 3) + np.maximum(3, w[:, 1].view(U32)).view(I32)
+    close(got[1], w)
+    close(got[2][:, 0], c[:, 0] + U32.type(1))
+    close(got[3], 2 * (d[:, [1, 2, 0]] + F32.type(1) * np.array([1, 2, 3], F32)), 1e-6, 1e-6)
+    close(got[4], abs(e))
+    close(got[5][:, 0], v.sum(1))
+    close(got[6], h[:, ::-1])
+    close(got[7][:, 0], -q[:, 1])
+    x = g.normal(size=64).astype(F32)
+    close(run("surface", chip, "dyn", (1,), (64,), x, shared=1536)[0], x[::-1] + F32.type(1))
+    z = g.normal(size=(64, 2)).astype(F32)
+    close(run("surface", chip, "tmpl", (1,), (64,), z)[0], np.stack([-z[:, 1], z[:, 0]], 1), 1e-6, 1e-6)
+
+
+@blocks
 def integers(chip):
     hits = run("waves", chip, "monte_carlo_pi", (2,), (128,), np.zeros(1, U64), u64(42), i32(200))[0][0]
     close(4 * hits / 51200, np.pi, 0.02)

@@ -52,6 +52,18 @@ static __device__ const HkThread threadIdx{};
 static __device__ const HkBlock blockIdx{};
 static __device__ const HkBlockSize blockDim{};
 static __device__ const HkGridSize gridDim{};
+#define hipThreadIdx_x threadIdx.x
+#define hipThreadIdx_y threadIdx.y
+#define hipThreadIdx_z threadIdx.z
+#define hipBlockIdx_x blockIdx.x
+#define hipBlockIdx_y blockIdx.y
+#define hipBlockIdx_z blockIdx.z
+#define hipBlockDim_x blockDim.x
+#define hipBlockDim_y blockDim.y
+#define hipBlockDim_z blockDim.z
+#define hipGridDim_x gridDim.x
+#define hipGridDim_y gridDim.y
+#define hipGridDim_z gridDim.z
 
 #include "hk_host.h"
 

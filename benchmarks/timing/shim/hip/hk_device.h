@@ -147,6 +147,16 @@ static inline __device__ long long wall_clock64() {
 static inline __device__ void __nanosleep(unsigned) {
   __builtin_amdgcn_s_sleep(1);
 }
+extern "C" {
+__attribute__((noreturn, weak)) inline __device__ void
+__assert_fail(const char *, const char *, unsigned, const char *) {
+  __builtin_trap();
+}
+__attribute__((noreturn, weak)) inline __device__ void abort() {
+  __builtin_trap();
+}
+}
+static inline __device__ void __trap() { __builtin_trap(); }
 // What a kernel prints, nobody reads.
 template <class... A> static inline __device__ int printf(const char *, A...) {
   return 0;

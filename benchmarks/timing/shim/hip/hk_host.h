@@ -121,8 +121,8 @@ hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *, K, int, size_t);
 template <class K>
 hipError_t hipOccupancyMaxPotentialBlockSize(int *, int *, K, size_t = 0,
                                              int = 0);
-template <class K, class... A> void hkInstantiate(K kernel, A...) {
-  (void)kernel;
-}
-#define hipLaunchKernelGGL(kernel, grid, block, lds, stream, ...)              \
-  hkInstantiate(kernel, __VA_ARGS__)
+#define hipLaunchKernelGGL(kernel, ...) HK_LAUNCH((kernel), __VA_ARGS__)
+#define HK_LAUNCH(kernel, grid, block, lds, stream, ...)                       \
+  do {                                                                         \
+    kernel<<<(grid), (block), (lds), (stream)>>>(__VA_ARGS__);                 \
+  } while (0)
