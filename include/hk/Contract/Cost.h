@@ -359,6 +359,11 @@ constexpr double flightGemmMicroseconds(const Target &target,
   // The shorter of the two is not hidden whole: among tiles that the memory
   // bounds alike the one with more blocks under way is taken.
   double compute = clocks / clockGHz(target);
+  // Blocks that have a unit to themselves end together: nothing hides that they
+  // store. The gate of a pair takes as long as the half that it does not store.
+  if (tile.loop == GemmLoop::PingPong)
+    compute += double(size.m * size.n * size.batches) * (shape.pair ? 2 : 1) *
+               size.bytesOut / (target.memoryGBps * flight.memoryShare);
   double shorter = compute < memory ? compute : memory;
   return target.launchMicroseconds +
          (costMax(compute, memory) + kNotHidden * shorter) / 1e3;

@@ -71,21 +71,26 @@ template <int WaveRows> struct TurnSource {
 
   /// Chunk i of half h of the tile whose rows begin at byte `k`.
   template <bool Tail> HK_MEM u32x4 load(int h, int i, u32 k) const {
-    return (i == 0 ? first : second).loadFurther(offset<Tail>(h, i, k), k);
+    return view(i).loadFurther(offset<Tail>(h, i, k), further<Tail>(k));
   }
 #if defined(__gfx950__)
   /// Half h straight into LDS; `to` is where this wave's first chunks go.
   template <bool Tail> HK_MEM void copy(int h, u32 k, u8 *to) const {
-    HK_UNROLL for (int i = 0; i < kTurnChunks; ++i)(i == 0 ? first : second)
-        .copyFurther(offset<Tail>(h, i, k), k, to + i * kTurnThreads * 16);
+    HK_UNROLL for (int i = 0; i < kTurnChunks; ++i) view(i).copyFurther(
+        offset<Tail>(h, i, k), further<Tail>(k), to + i * kTurnThreads * 16);
   }
 #endif
 
 private:
+  HK_MEM const TileView &view(int i) const { return i == 0 ? first : second; }
   /// The tile's row that row x of half h is.
   HK_MEM static int rowOf(int h, int x) {
     constexpr int each = WaveRows / 2;
     return x / each * WaveRows + h * each + x % each;
+  }
+  /// Never behind the buffer's end, from which a bound may be counted.
+  template <bool Tail> HK_MEM u32 further(u32 k) const {
+    return !Tail || k < first.rowBytes ? k : 0u;
   }
   template <bool Tail> HK_MEM u32 offset(int h, int i, u32 k) const {
     return !Tail || k + chunk < first.rowBytes ? at[h][i] : TileView::kOutside;
