@@ -206,6 +206,12 @@ def test_other_formats_are_refused(tmp_path):
         hk.torch.read(tmp_path)
 
 
+def test_other_methods_are_refused(tmp_path):
+    folder_of(tmp_path, {"quant_method": "aqlm"}, awq)
+    with pytest.raises(hk.UnsupportedModel, match="names 'aqlm', and hk reads gptq, awq, .*or save"):
+        hk.torch.read(tmp_path)
+
+
 def test_missing_layers(tmp_path):
     folder_of(tmp_path, CASES["awq"][0], lambda x: {"other": x.s})
     with pytest.raises(hk.UnsupportedModel, match="has no weights for model.layers.0.* and 13"):

@@ -110,6 +110,8 @@ def _awq(parts: Tensors, config: dict) -> Matrix:
 def _by_blocks(scales: torch.Tensor, rows: int, columns: int, block: list | None
                ) -> tuple[torch.Tensor, int]:
     """Scales of the whole, of rows, groups or blocks as those of groups of rows."""
+    if scales.dtype not in (torch.float32, torch.bfloat16, torch.float16, torch.int8):
+        scales = scales.float()
     if scales.dim() < 2:
         scales = scales.reshape(-1, 1)
     high = block[0] if block else -(-rows // scales.shape[0])
@@ -232,10 +234,28 @@ SCHEMES: dict[str, typing.Callable[[dict, list[str]], Scheme]] = {
     "fp8": _fp8_scheme, "bitsandbytes": _bitsandbytes_scheme}
 
 
+def _said(folder: pathlib.Path) -> dict:
+    """What config.json says of how weights are packed."""
+    try:
+        config = json.loads((folder / "config.json").read_text())
+    except ValueError:
+        return {}
+    said = config.get("quantization_config") if isinstance(config, dict) else None
+    return said if isinstance(said, dict) else {}
+
+
 def _configuration(folder: pathlib.Path) -> dict | None:
-    """What config.json says of how weights are packed, where that is of SCHEMES."""
-    config = json.loads((folder / "config.json").read_text()).get("quantization_config")
-    return config if isinstance(config, dict) and config.get("quant_method") in SCHEMES else None
+    """The same, where that is of SCHEMES."""
+    said = _said(folder)
+    return said if said.get("quant_method") in SCHEMES else None
+
+
+def remedy(folder: str | os.PathLike) -> str:
+    """What to do with a folder whose weights are packed in a way that hk does not read."""
+    method = _said(pathlib.Path(folder)).get("quant_method")
+    return "" if method is None or method in SCHEMES else (
+        f"; quantization_config of config.json names '{method}', and hk reads "
+        f"{', '.join(SCHEMES)}: quantise with one of these, or save model.dequantize()")
 
 
 def is_packed(folder: str | os.PathLike) -> bool:

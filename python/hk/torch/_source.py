@@ -52,8 +52,9 @@ def read(path: str | os.PathLike) -> typing.Any:
             model.is_quantized = False  # Its weights are plain f32 by now; it still refuses to().
         return model
     except (ValueError, OSError, KeyError, ImportError) as error:
+        packed = "" if "gguf_file" in options else _packed.remedy(folder)
         raise UnsupportedModel(f"transformers cannot read '{path}': "
-                               f"{str(error).strip().splitlines()[0]}") from error
+                               f"{str(error).strip().splitlines()[0]}{packed}") from error
 
 
 def _unpacked(reader: typing.Any, config: typing.Any, folder: str) -> typing.Any:
