@@ -87,6 +87,10 @@ void ThreadPool::stop() {
 
 void ThreadPool::Job::work() {
   for (;;) {
+    // A share of what is left: few handovers, and the threads end together
+    // though the last blocks may be the longest (causal attention).
+    uint64_t taken = std::min(next.load(std::memory_order_relaxed), count);
+    uint64_t chunk = std::max<uint64_t>(1, (count - taken) / shares);
     uint64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
     if (begin >= count)
       return;
@@ -105,16 +109,13 @@ ThreadPool::Slot *ThreadPool::takeSlot() {
 }
 
 void ThreadPool::run(uint64_t count, Body body, void *context) {
-  // Small chunks, so that blocks of unequal cost (causal attention) still share
-  // out evenly.
-  uint64_t chunk = std::max<uint64_t>(1, count / (16 * numThreads()));
   Slot *slot = count > 1 && !workers.empty() ? takeSlot() : nullptr;
   if (!slot) {
     if (count)
       body(context, 0, count);
     return;
   }
-  Job job{body, context, count, chunk};
+  Job job{body, context, count, 8 * numThreads()};
   slot->job.store(&job);
   epoch.fetch_add(1);
   if (sleepers.load() != 0)

@@ -64,15 +64,15 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
     V acc[M][R];
     HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
         acc[m][r] = V(0);
-    auto add = [&](i64 k, Words(&x)[kVectors],
-                   int r) __attribute__((always_inline)) {
-      HK_UNROLL for (int m = 0; m < M; ++m) {
-        auto at =
-            reinterpret_cast<const Words *>(a + m * strideA + k / kElements);
-        HK_UNROLL for (int v = 0; v < kVectors; ++v) acc[m][r] =
-            multiplyAdd<Word>(at[v], x[v], acc[m][r]);
-      }
-    };
+    auto add = [&](i64 k, Words(&x)[kVectors], int r)
+                   __attribute__((always_inline)) {
+                     HK_UNROLL for (int m = 0; m < M; ++m) {
+                       auto at = reinterpret_cast<const Words *>(
+                           a + m * strideA + i64(u64(k) / kElements));
+                       HK_UNROLL for (int v = 0; v < kVectors; ++v) acc[m][r] =
+                           multiplyAdd<Word>(at[v], x[v], acc[m][r]);
+                     }
+                   };
     typename Stream::Row rows[R];
     HK_UNROLL for (int r = 0; r < R; ++r)
         Stream::start(b, row + r, depth, rows[r]);
