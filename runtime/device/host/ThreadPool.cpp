@@ -86,15 +86,17 @@ void ThreadPool::stop() {
 }
 
 void ThreadPool::Job::work() {
-  for (;;) {
+  for (uint64_t seen = 0;;) {
     // A share of what is left: few handovers, and the threads end together
-    // though the last blocks may be the longest (causal attention).
-    uint64_t taken = std::min(next.load(std::memory_order_relaxed), count);
-    uint64_t chunk = std::max<uint64_t>(1, (count - taken) / shares);
+    // though the last blocks may be the longest (causal attention). What is
+    // left is taken from this thread's last chunk: to ask costs as much as a
+    // handover, and a chunk that is too large is not wrong.
+    uint64_t chunk = std::max<uint64_t>(1, (count - seen) / shares);
     uint64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
     if (begin >= count)
       return;
-    body(context, begin, std::min(begin + chunk, count));
+    seen = std::min(begin + chunk, count);
+    body(context, begin, seen);
   }
 }
 
@@ -115,7 +117,7 @@ void ThreadPool::run(uint64_t count, Body body, void *context) {
       body(context, 0, count);
     return;
   }
-  Job job{body, context, count, 8 * numThreads()};
+  Job job{body, context, count, 4 * numThreads()};
   slot->job.store(&job);
   epoch.fetch_add(1);
   if (sleepers.load() != 0)
