@@ -29,6 +29,7 @@ def measure(calls: dict[str, typing.Callable], repeats: int) -> dict[str, list[f
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
+            time.sleep(0.02)  # the threads of the side before spin for a while
             begin = time.perf_counter()
             call()
             times[name].append((time.perf_counter() - begin) * 1e6)

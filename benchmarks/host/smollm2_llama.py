@@ -14,7 +14,9 @@ TYPES = {"f32": 0, "bf16": 30}
 
 
 def widened(path: pathlib.Path, to: pathlib.Path, kind: str) -> pathlib.Path:
-    """The same model with matrices of type `kind`."""
+    """The same model with matrices of type `kind`, unless `to` is there."""
+    if to.exists():
+        return to
     import gguf
 
     reader = gguf.GGUFReader(path)

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionProblem.h"
+#include "Product.h"
 
 #include "llvm/Support/Parallel.h"
 
@@ -65,7 +66,9 @@ private:
   void setAll(int64_t row, ResultBuilder &result, Noisy value) const;
   void sum(int64_t row, ResultBuilder &result) const;
   void openSpecial(int64_t row, ResultBuilder &result) const;
+  Noisy storedValue(size_t k, int64_t d) const;
   Noisy valueOf(size_t k, int64_t d) const;
+  double flushed(size_t k, int64_t d, double value) const;
 
   const AttentionProblem &p;
   const Sequence &s;
@@ -100,11 +103,16 @@ Noisy Row::dot(int64_t keyRow) const {
   for (int64_t d = 0; jumps && d < p.headSize; ++d)
     jump = std::max({jump, times(key.values[k + d], query.jumpAt(q + d)),
                      times(query.values[q + d], key.jumpAt(k + d))});
+  double lost = 0;
+  for (int64_t d = 0; p.mayFlush && d < p.headSize; ++d)
+    lost += flushedTerm(query.values[q + d], key.values[k + d]);
   if (orderDecides(sum, p.headSize, squares))
     return {sum, kInf};
   double own =
       std::max(p.headSize * squares / 2, p.headSize * sum * sum / 3) + squares;
-  return {sum, std::sqrt(own * kUnit * kUnit + inherited), jump};
+  // The bound is eight deviations.
+  double sigma = std::sqrt(own * kUnit * kUnit + inherited);
+  return {sum, hypot2(sigma, lost / 8), jump};
 }
 
 /// a * b with one rounding to f32, whatever the order of several such.
@@ -290,14 +298,30 @@ void Row::setEmpty(int64_t row, ResultBuilder &result,
     openSpecial(row, result);
 }
 
-/// Element d of the value of seen key k, times its scale and its factor.
+/// Element d of the value of seen key k.
+Noisy Row::storedValue(size_t k, int64_t d) const {
+  int64_t row = seen.rows[k] * p.value.size(2) + kvHead;
+  return at(p.value.get(), row * p.value.size(3) + d);
+}
+
+/// The same times its scale and its factor.
 Noisy Row::valueOf(size_t k, int64_t d) const {
-  int64_t row = seen.rows[k];
-  Noisy v =
-      at(p.value.get(), (row * p.value.size(2) + kvHead) * p.value.size(3) + d);
+  Noisy v = storedValue(k, d);
   if (p.valueScale.exists())
-    v = scaled(v, p.valueScale.at(s.index, row, kvHead, d));
+    v = scaled(v, p.valueScale.at(s.index, seen.rows[k], kvHead, d));
   return seen.factors.empty() ? v : scaled(v, seen.factors[k]);
+}
+
+/// What weight k times `value` (valueOf) may lose. Scales and factors may be
+/// those of the weight.
+double Row::flushed(size_t k, int64_t d, double value) const {
+  if (!p.mayFlush)
+    return 0;
+  double lost = flushedTerm(w.weight[k], value);
+  double stored = std::fabs(storedValue(k, d).value);
+  if (stored < kSmallest && std::isfinite(value))
+    lost += std::fabs(w.weight[k] * value);
+  return lost;
 }
 
 void Row::sum(int64_t row, ResultBuilder &result) const {
@@ -306,7 +330,8 @@ void Row::sum(int64_t row, ResultBuilder &result) const {
   double sumNoise = softmax ? kUnit * std::sqrt(count / 2.0 + 1) : 0;
   // Keys outside, so that rows of values are read in order.
   std::vector<double> mean(p.valueSize), inherited(p.valueSize),
-      squares(p.valueSize), jump(p.valueSize), reach(p.valueSize);
+      squares(p.valueSize), jump(p.valueSize), reach(p.valueSize),
+      lost(p.valueSize);
   std::vector<bool> open(p.valueSize); // where anything is right for a value
   for (size_t k = 0; k < count; ++k)
     for (int64_t d = 0; d < p.valueSize; ++d)
@@ -325,6 +350,7 @@ void Row::sum(int64_t row, ResultBuilder &result) const {
         inherited[d] += square(times(v.value, seen.scores[k].sigma));
       inherited[d] += w2 * square(v.sigma);
       squares[d] += w2 * square(v.value);
+      lost[d] += flushed(k, d, v.value) / w.total;
       open[d] = open[d] || std::isinf(v.sigma);
       // Kernels divide at the end; until then a weight is up to 1.
       double term = softmax ? std::fabs(v.value) : std::fabs(weight * v.value);
@@ -344,6 +370,7 @@ void Row::sum(int64_t row, ResultBuilder &result) const {
     double sigma = hypot2(std::sqrt(inherited[d] + 2 * own * kUnit * kUnit),
                           sumNoise * std::fabs(mean[d]));
     open[d] = open[d] || std::isinf(inF32Range(reach[d]));
+    sigma = hypot2(sigma, lost[d] / 8);
     result.set(row * p.valueSize + d, {inF32Range(mean[d]),
                                        open[d]                ? kInf
                                        : std::isfinite(sigma) ? sigma

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionProblem.h"
+#include "Product.h"
 
 #include "hk/Contract/Slices.h"
 
@@ -154,6 +155,8 @@ AttentionProblem::AttentionProblem(AttentionOp op, const Operands &in)
       group(op.getNumHeads() / op.getNumKeyHeads()), headSize(op.getHeadSize()),
       valueSize(op.getValueSize()), scale(op.getScale().convertToFloat()),
       probabilityType(*dtypeOf(op.getProbabilityType())),
+      mayFlush(fitsBf16(query.dtype) && fitsBf16(key.get().dtype) &&
+               fitsBf16(value.get().dtype)),
       specialValues(llvm::any_of(value.get().values,
                                  [](double v) { return !std::isfinite(v); })) {
   if (op.getSoftcap())

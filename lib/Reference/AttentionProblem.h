@@ -98,6 +98,9 @@ struct AttentionProblem {
   double scale;
   std::optional<double> softcap;
   ::hk::DType probabilityType;
+  /// Queries, keys and values are exact in bf16: the target may take products
+  /// and their operands below 2^-126 for zero.
+  bool mayFlush;
   /// Some value is infinite or NaN.
   bool specialValues;
 

@@ -235,13 +235,23 @@ Side reference::sideOf(const Tensor &operand, const Tensor *scale,
   return Side{&operand, Scale(), builder.take()};
 }
 
+bool reference::fitsBf16(DType type) {
+  const auto &i = ::hk::info(type);
+  return i.isFloat ? i.mantissaBits <= ::hk::info(DType::BF16).mantissaBits
+                   : i.bits <= 8;
+}
+
+double reference::flushedTerm(double a, double b) {
+  double product = std::fabs(a * b);
+  if (product == 0 || !std::isfinite(product))
+    return 0;
+  bool operandLost = std::min(std::fabs(a), std::fabs(b)) < kSmallest;
+  return (operandLost ? product : 0) +
+         (product < kSmallest * 0x1p24 ? 2 * kSmallest : 0);
+}
+
 double reference::flushedBy(const Side &a, const Side &b) {
-  auto fits = [](DType type) {
-    const auto &i = ::hk::info(type);
-    return i.isFloat ? i.mantissaBits <= ::hk::info(DType::BF16).mantissaBits
-                     : i.bits <= 8;
-  };
-  if (!fits(a.elements->dtype) || !fits(b.elements->dtype))
+  if (!fitsBf16(a.elements->dtype) || !fitsBf16(b.elements->dtype))
     return 0;
   struct Extent {
     double least = kInf, most = 0;

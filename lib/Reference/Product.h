@@ -125,6 +125,14 @@ Side sideOf(const Tensor &operand, const Tensor *scale, int64_t rowDim,
 /// as the bound is eight deviations. 0 if there are no such numbers.
 double flushedBy(const Side &a, const Side &b);
 
+/// Whether every element of the type is exact in bf16.
+bool fitsBf16(::hk::DType type);
+
+/// What one product of two such elements may lose where the target takes
+/// numbers below 2^-126 for zero: the operands, the product, a sum it is added
+/// to, whose last bit is at most 2^-24 of its smallest term.
+double flushedTerm(double a, double b);
+
 /// Computes matrix number `at` of the result: the product of `slice` of `a` and
 /// `b`, whose scales are those of batches `batchA` and `batchB`.
 void computeMatrix(const Product &p, Slice slice, const Matrix &a,

@@ -86,11 +86,17 @@ void ThreadPool::stop() {
 }
 
 void ThreadPool::Job::work() {
-  for (;;) {
+  for (uint64_t seen = 0;;) {
+    // A share of what is left: few handovers, and the threads end together
+    // though the last blocks may be the longest (causal attention). What is
+    // left is taken from this thread's last chunk: to ask costs as much as a
+    // handover, and a chunk that is too large is not wrong.
+    uint64_t chunk = std::max<uint64_t>(1, (count - seen) / shares);
     uint64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
     if (begin >= count)
       return;
-    body(context, begin, std::min(begin + chunk, count));
+    seen = std::min(begin + chunk, count);
+    body(context, begin, seen);
   }
 }
 
@@ -105,16 +111,13 @@ ThreadPool::Slot *ThreadPool::takeSlot() {
 }
 
 void ThreadPool::run(uint64_t count, Body body, void *context) {
-  // Small chunks, so that blocks of unequal cost (causal attention) still share
-  // out evenly.
-  uint64_t chunk = std::max<uint64_t>(1, count / (16 * numThreads()));
   Slot *slot = count > 1 && !workers.empty() ? takeSlot() : nullptr;
   if (!slot) {
     if (count)
       body(context, 0, count);
     return;
   }
-  Job job{body, context, count, chunk};
+  Job job{body, context, count, 4 * numThreads()};
   slot->job.store(&job);
   epoch.fetch_add(1);
   if (sleepers.load() != 0)

@@ -40,7 +40,9 @@ private:
   struct Job {
     Body body;
     void *context;
-    uint64_t count, chunk;
+    uint64_t count;
+    /// A chunk is so much of what is left.
+    uint64_t shares;
     std::atomic<uint64_t> next{0};
 
     void work();

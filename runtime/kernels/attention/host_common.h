@@ -89,13 +89,27 @@ template <int Columns> HK_DEV void clearRow(float *row) {
     *(f32x16 *)(row + c) = f32x16(0.f);
 }
 
+/// The keys that each row of the block sees; returns those that any may see.
+template <AttentionSpec S>
+HK_DEV KeyRange visibleRange(const AttentionBlock &w, int count,
+                             KeyRange *range) {
+  KeyRange all = {w.keys, 0};
+  for (int r = 0; r < count; ++r) {
+    range[r] = visibleKeys<S>(w, (w.first + r) / S.group);
+    if (range[r].begin < range[r].end) {
+      all.begin = minOf(all.begin, range[r].begin);
+      all.end = maxOf(all.end, range[r].end);
+    }
+  }
+  return all;
+}
+
 /// Queries of the block as f32 rows of Stride elements (zero behind headDim),
 /// scaled, and the keys each sees; returns the keys that any of them may see.
 template <AttentionSpec S, int Stride, class R>
 HK_DEV KeyRange loadQueries(const AttentionArgs<S, R> &a,
                             const AttentionBlock &w, int count, float *q,
                             KeyRange *range) {
-  KeyRange all = {w.keys, 0};
   for (int r = 0; r < count; ++r) {
     i64 row = w.first + r;
     Global<const Storage<S.qType>> from = a.q + queryOffset<S>(a, w, row);
@@ -109,13 +123,8 @@ HK_DEV KeyRange loadQueries(const AttentionArgs<S, R> &a,
     }
     for (; c < Stride; ++c)
       to[c] = loadFloat<S.qType>(from, c) * rowScale<S>(a, w, row);
-    range[r] = visibleKeys<S>(w, row / S.group);
-    if (range[r].begin < range[r].end) {
-      all.begin = minOf(all.begin, range[r].begin);
-      all.end = maxOf(all.end, range[r].end);
-    }
   }
-  return all;
+  return visibleRange<S>(w, count, range);
 }
 
 HK_DEV float maximumOf(f32x16 v) {

@@ -9,6 +9,10 @@
 // nothing is repacked: dot products run along the head dim, 16 keys at a time,
 // and are summed across lanes by one tree for all 16. Probabilities stay f32.
 //
+// Rows of one head lie apart and may be anywhere (pages), which the CPU's
+// prefetchers do not follow: while scores are computed the values of the tile
+// are asked for, and the keys of the next one while values are added.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_ATTENTION_HOSTROWS_H
@@ -92,14 +96,32 @@ struct AttentionHostRows {
     return sums;
   }
 
+  /// Where the keys and values of a tile are.
+  struct Rows {
+    Global<const Storage<S.kType>> keys[T.bk];
+    Global<const Storage<S.vType>> values[T.bk];
+    int count = 0;
+  };
+
+  /// Asks for elements [from, to) of a row, all lines that they begin in.
+  template <DType D, int Chunk>
+  HK_DEV static void prefetch(Global<const Storage<D>> row, int from, int to) {
+    if constexpr (Chunk == 0)
+      for (int c = from; c < to; c += int(64 / sizeof(Storage<D>)))
+        __builtin_prefetch((const void *)(row + c), 0, 2);
+  }
+
   template <int R>
   HK_DEV void scoreRows(const Args &a, const AttentionBlock &w, i64 key,
-                        Shared &sh, int row, int at,
-                        const Global<const Storage<S.kType>> *rows) {
+                        Shared &sh, int row, int at, const Rows &rows) {
     // Four keys at a time: less code than all 16 unrolled, and as fast.
     Sums<R> part[4];
-    _Pragma("nounroll") for (int e = 0; e < 4; ++e) part[e] =
-        dots<R, 4>(a, &sh.q[row], rows + 4 * e);
+    _Pragma("nounroll") for (int e = 0; e < 4; ++e) {
+      if (row == 0)
+        HK_UNROLL for (int i = 0; i < 4; ++i) prefetch<S.vType, S.valueChunk>(
+            rows.values[at + 4 * e + i], 0, S.valueDim);
+      part[e] = dots<R, 4>(a, &sh.q[row], rows.keys + at + 4 * e);
+    }
     HK_UNROLL for (int r = 0; r < R; ++r) {
       f32x16 lo = mergeSums<2>(part[0].v[r], part[1].v[r]);
       f32x16 hi = mergeSums<2>(part[2].v[r], part[3].v[r]);
@@ -112,16 +134,19 @@ struct AttentionHostRows {
   /// a time.
   template <int R>
   HK_DEV void valueRows(const Args &a, Shared &sh, int row, int from, int to,
-                        const Global<const Storage<S.vType>> *rows) {
+                        const Rows &rows, const Rows &next) {
     constexpr int width = kColumns % 64 == 0 ? 64 : 32, C = width / 16;
     for (int c0 = 0; c0 < kColumns; c0 += width) {
       f32x16 acc[R][C];
       HK_UNROLL for (int r = 0; r < R; ++r)
           HK_UNROLL for (int c = 0; c < C; ++c) acc[r][c] =
               *(const f32x16 *)&sh.o[row + r][c0 + c * 16];
+      int last = c0 + width < kColumns ? c0 + width : kHead;
       for (int j = from; j < to; ++j) {
+        if (row == 0 && j < next.count)
+          prefetch<S.kType, S.keyChunk>(next.keys[j], c0, last);
         HK_UNROLL for (int c = 0; c < C; ++c) {
-          f32x16 v = loadValue16<S>(a, rows[j], c0 + c * 16);
+          f32x16 v = loadValue16<S>(a, rows.values[j], c0 + c * 16);
           HK_UNROLL for (int r = 0; r < R; ++r) acc[r][c] =
               __builtin_elementwise_fma(f32x16(sh.s[row + r][j]), v, acc[r][c]);
         }
@@ -161,20 +186,16 @@ private:
     int count = int(w.count);
     KeyRange range[T.bq];
     KeyRange all = loadQueries<S, kHead>(a, w, count, &sh.q[0][0], range);
-    Global<const Storage<S.kType>> keys[T.bk];
-    Global<const Storage<S.vType>> values[T.bk];
-    for (i64 j = all.begin; j < all.end; j += T.bk) {
-      int n = int(minOf(T.bk, all.end - j));
-      int padded = (n + 15) / 16 * 16;
-      for (int e = 0; e < padded; ++e) {
-        // Behind the end: any readable key; masked below.
-        KeyOffset at = keyOffset<S>(a, w, minOf(j + e, all.end - 1));
-        keys[e] = a.k + at.k;
-        values[e] = a.v + at.v;
-      }
+    Rows tiles[2];
+    find(a, w, all.begin, all.end, tiles[0]);
+    for (i64 j = all.begin, tile = 0; j < all.end; j += T.bk, tile ^= 1) {
+      const Rows &rows = tiles[tile];
+      Rows &next = tiles[tile ^ 1];
+      find(a, w, j + T.bk, all.end, next);
+      int n = int(minOf(T.bk, all.end - j)), padded = rows.count;
       for (int e = 0; e < padded; e += 16)
         forRows(count, [&](auto R, int row) __attribute__((always_inline)) {
-          scoreRows<R.value>(a, w, j + e, sh, row, e, keys + e);
+          scoreRows<R.value>(a, w, j + e, sh, row, e, rows);
         });
       bool gaps = false;
       for (int r = 0; r < count; ++r) {
@@ -187,29 +208,40 @@ private:
       // Where rows see different keys, each takes only its own: a value that is
       // not finite must not reach a row that does not see it.
       if (gaps)
-        addSeen(a, w, sh, range, j, n, values);
+        addSeen(a, w, sh, range, j, n, rows);
       else if (range[0].begin <= j && range[count - 1].begin <= j &&
                range[0].end >= j + n && range[count - 1].end >= j + n)
         forRows(count, [&](auto R, int row) __attribute__((always_inline)) {
-          valueRows<R.value>(a, sh, row, 0, n, values);
+          valueRows<R.value>(a, sh, row, 0, n, rows, next);
         });
       else
         for (int r = 0; r < count; ++r)
           valueRows<1>(a, sh, r, int(maxOf(range[r].begin - j, 0)),
-                       int(minOf(range[r].end - j, n)), values);
+                       int(minOf(range[r].end - j, n)), rows, next);
+    }
+  }
+
+  /// The rows of the tile from key j on, if it exists, in whole groups of 16.
+  /// Behind the end: any readable key, whose scores are masked.
+  HK_DEV void find(const Args &a, const AttentionBlock &w, i64 j, i64 end,
+                   Rows &rows) {
+    rows.count = int(roundUpTo(maxOf(minOf(T.bk, end - j), 0), 16));
+    for (int e = 0; e < rows.count; ++e) {
+      KeyOffset at = keyOffset<S>(a, w, minOf(j + e, end - 1));
+      rows.keys[e] = a.k + at.k;
+      rows.values[e] = a.v + at.v;
     }
   }
 
   /// The values of keys that are not missing, row by row.
   HK_DEV void addSeen(const Args &a, const AttentionBlock &w, Shared &sh,
-                      const KeyRange *range, i64 j, int n,
-                      const Global<const Storage<S.vType>> *values) {
+                      const KeyRange *range, i64 j, int n, const Rows &rows) {
     for (int e = 0; e < n; ++e) {
       if (isMissing<S>(a, w, j + e))
         continue;
       for (int r = 0; r < int(w.count); ++r)
         if (range[r].begin <= j + e && j + e < range[r].end)
-          valueRows<1>(a, sh, r, e, e + 1, values);
+          valueRows<1>(a, sh, r, e, e + 1, rows, rows);
     }
   }
 

@@ -6,9 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Keys of a tile are transposed into panels of 32 and values into panels of 32
-// columns, both f32, so that the two products run in one 8 x 32 micro kernel
-// that walks a panel. Groups of 8 rows touch only the key panels that one of
-// them sees. Probabilities stay f32.
+// columns, so that the two products run in one 8 x 32 micro kernel that walks a
+// panel. A panel stays in the L1 cache while all groups of 8 rows that see one
+// of its keys meet it.
+//
+// Words of panels are f32, or pairs of bf16 where the CPU multiplies those and
+// queries, keys and values are exact in bf16: pairs of neighbours along the
+// head dim for scores, of neighbouring keys for values. Probabilities are then
+// rounded to bf16, else they stay f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,24 +21,45 @@
 #define HK_KERNELS_ATTENTION_HOSTTILE_H
 
 #include "kernels/attention/host_common.h"
+#include "kernels/device/mma/host.h"
 
 namespace hk {
 
-/// c[r][0 .. 32) (+)= sum over k of a[r][k] * panel[k][0 .. 32) for 8 rows.
-template <bool Accumulate>
-HK_DEV void hostMicro(const float *a, i64 lda, const float (*panel)[32],
+/// What panels hold: a word is one or two elements.
+template <AttentionSpec S> struct AttentionHostWord {
+  static constexpr bool kPairs = kMultipliesPairs && S.type == DType::BF16;
+  template <bool Pairs, class = void> struct Choice {
+    using Word = float;
+  };
+  template <class Unused> struct Choice<true, Unused> {
+    using Word = Bf16Pair;
+  };
+  using Word = typename Choice<kPairs>::Word;
+};
+
+/// c[r][0 .. 32) (+)= sum over k of a[r][k] * panel[k][0 .. 32) for 8 rows and
+/// `count` words.
+template <bool Accumulate, class Word>
+HK_DEV void hostMicro(const Word *a, i64 lda, const Word (*panel)[32],
                       int count, float *c, i64 ldc) {
+  using Words = Vec<Word, 16>;
   f32x16 acc[8][2];
   HK_UNROLL for (int r = 0; r < 8; ++r) HK_UNROLL for (int j = 0; j < 2; ++j)
       acc[r][j] =
           Accumulate ? *(const f32x16 *)&c[r * ldc + j * 16] : f32x16(0.f);
+  auto add = [](Words x, Words y, f32x16 sum) __attribute__((always_inline)) {
+    if constexpr (__is_same(Word, Bf16Pair))
+      return multiplyPairs(x, y, sum);
+    else
+      return __builtin_elementwise_fma(x, y, sum);
+  };
   _Pragma("nounroll") for (int k = 0; k < count; ++k) {
-    f32x16 b0 = *(const f32x16 *)&panel[k][0];
-    f32x16 b1 = *(const f32x16 *)&panel[k][16];
+    Words b0 = *(const Words *)&panel[k][0];
+    Words b1 = *(const Words *)&panel[k][16];
     HK_UNROLL for (int r = 0; r < 8; ++r) {
-      f32x16 x = f32x16(a[r * lda + k]);
-      acc[r][0] = __builtin_elementwise_fma(x, b0, acc[r][0]);
-      acc[r][1] = __builtin_elementwise_fma(x, b1, acc[r][1]);
+      Words x = Words(a[r * lda + k]);
+      acc[r][0] = add(x, b0, acc[r][0]);
+      acc[r][1] = add(x, b1, acc[r][1]);
     }
   }
   HK_UNROLL for (int r = 0; r < 8; ++r) HK_UNROLL for (int j = 0; j < 2; ++j) *
@@ -71,11 +97,12 @@ template <int Step> HK_DEV void transposeStage(f32x16 (&m)[16]) {
   }
 }
 
-template <AttentionTile T, int HeadDim, int Columns>
+template <AttentionTile T, int HeadWords, int KeyWords, int Columns, class Word>
 struct alignas(64) AttentionHostTileShared {
-  float k[T.bk / 32][HeadDim][32];
-  float v[Columns / 32][T.bk][32];
-  float q[T.bq][HeadDim];
+  Word k[T.bk / 32][HeadWords][32];
+  Word v[Columns / 32][KeyWords][32];
+  Word q[T.bq][HeadWords];
+  /// Scores; pairs of probabilities replace those of their row.
   float s[T.bq][T.bk];
   float o[T.bq][Columns];
   float maximum[T.bq], sum[T.bq];
@@ -84,30 +111,69 @@ struct alignas(64) AttentionHostTileShared {
 template <AttentionSpec S, AttentionTile T, class R = NoRegions>
 struct AttentionHostTile {
   using Args = AttentionArgs<S, R>;
+  using Word = typename AttentionHostWord<S>::Word;
+  static constexpr bool kPairs = AttentionHostWord<S>::kPairs;
+  static constexpr int kElements = kPairs ? 2 : 1;
   static constexpr int kHead = S.headDim;
+  static constexpr int kHeadWords = (kHead + kElements - 1) / kElements;
+  static constexpr int kKeyWords = T.bk / kElements;
   static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
+  static constexpr int kGroups = T.bq / 8;
   static_assert(T.bq % 16 == 0 && T.bk % 32 == 0);
   static constexpr int kThreads = 1;
 
-  using Shared = AttentionHostTileShared<T, kHead, kColumns>;
-  static_assert(sizeof(Shared) == attentionLdsBytes(Arch::Host, T, S.type,
+  using Shared =
+      AttentionHostTileShared<T, kHeadWords, kKeyWords, kColumns, Word>;
+  static_assert(sizeof(Shared) <= attentionLdsBytes(Arch::Host, T, S.type,
                                                     S.headDim, S.valueDim));
 
+  /// Words [w, w + 16) of a row of queries or keys, of which `at` reads 16
+  /// elements.
+  template <class At> HK_DEV static Vec<Word, 16> wordsOf(int w, At at) {
+#if defined(__AVX512BF16__)
+    if constexpr (kPairs) // what this takes for zero the products do, too
+      return bitCast<Vec<Word, 16>>(
+          __builtin_ia32_cvtne2ps2bf16_512(at(2 * w + 16), at(2 * w)));
+#endif
+    if constexpr (!kPairs)
+      return at(w);
+  }
+
   /// 16 keys into lanes [lane, lane + 16) of a key panel.
-  HK_DEV void packKeys(const Args &a, float (*panel)[32], int lane,
+  HK_DEV void packKeys(const Args &a, Word (*panel)[32], int lane,
                        const Global<const Storage<S.kType>> *rows) {
-    for (int c = 0; c < kHead; c += 16) {
+    for (int w = 0; w < kHeadWords; w += 16) {
       f32x16 m[16];
-      HK_UNROLL for (int e = 0; e < 16; ++e) m[e] = loadKey16<S>(a, rows[e], c);
+      HK_UNROLL for (int e = 0; e < 16; ++e) m[e] =
+          bitCast<f32x16>(wordsOf(w, [&](int c) __attribute__((always_inline)) {
+            return loadKey16<S>(a, rows[e], c);
+          }));
       transposeStage<1>(m);
       transposeStage<2>(m);
       transposeStage<4>(m);
       transposeStage<8>(m);
       HK_UNROLL for (int e = 0; e < 16; ++e) {
-        if (kHead % 16 == 0 || c + e < kHead)
-          *(f32x16 *)&panel[c + e][lane] = m[e];
+        if (kHeadWords % 16 == 0 || w + e < kHeadWords)
+          *(f32x16 *)&panel[w + e][lane] = m[e];
       }
     }
+  }
+
+  /// Values of 16 keys, from key `first` of the tile on, into all panels.
+  HK_DEV void packValues(const Args &a, Shared &sh, int first,
+                         const Global<const Storage<S.vType>> *rows,
+                         const bool *missing) {
+    for (int e = 0; e < 16; e += kElements)
+      for (int c = 0; c < kColumns; c += 16) {
+        auto value = [&](int e) __attribute__((always_inline)) {
+          return missing[e] ? f32x16(0.f) : loadValue16<S>(a, rows[e], c);
+        };
+        auto &to = sh.v[c / 32][(first + e) / kElements][c % 32];
+        if constexpr (kPairs)
+          *(Vec<Word, 16> *)&to = pairsOf<16>(value(e), value(e + 1));
+        else
+          *(f32x16 *)&to = value(e);
+      }
   }
 
   template <class More = NoMoreSegments>
@@ -138,94 +204,153 @@ struct AttentionHostTile {
   }
 
 private:
+  /// The keys of a tile that one of 8 rows sees, in whole panels, and those
+  /// that all of them see, in whole words.
+  struct Seen {
+    int from, to, begin, end;
+  };
+
   HK_DEV void walk(const Args &a, const AttentionBlock &w, Shared &sh) {
-    int count = int(w.count), padded = (count + 7) / 8 * 8;
+    int count = int(w.count), groups = (count + 7) / 8;
     KeyRange range[T.bq];
-    KeyRange all = loadQueries<S, kHead>(a, w, count, &sh.q[0][0], range);
-    for (int r = count; r < padded; ++r)
+    KeyRange all = loadRows(a, w, sh, range);
+    for (int r = count; r < groups * 8; ++r)
       range[r] = range[count - 1];
     for (i64 j = all.begin; j < all.end; j += T.bk) {
-      int n = int(minOf(T.bk, all.end - j)), panels = (n + 31) / 32;
-      for (int e0 = 0; e0 < panels * 32; e0 += 16) {
-        Global<const Storage<S.kType>> keys[16];
-        for (int e = 0; e < 16; ++e) {
-          // Behind the end: any readable key; masked below.
-          i64 key = minOf(j + e0 + e, all.end - 1);
-          KeyOffset at = keyOffset<S>(a, w, key);
-          bool missing = isMissing<S>(a, w, key);
-          keys[e] = a.k + at.k;
-          for (int c = 0; c < kColumns; c += 32)
-            HK_UNROLL for (int x = 0; x < 32; x += 16) *
-                (f32x16 *)&sh.v[c / 32][e0 + e][x] =
-                missing ? f32x16(0.f) : loadValue16<S>(a, a.v + at.v, c + x);
-        }
-        packKeys(a, sh.k[e0 / 32], e0 % 32, keys);
+      int n = int(minOf(T.bk, all.end - j));
+      pack(a, w, sh, j, n, all.end);
+      Seen seen[kGroups];
+      for (int g = 0; g < groups; ++g)
+        seen[g] = seenBy(range + 8 * g, j, n);
+      for (int e = 0; e < n; e += 32)
+        for (int g = 0; g < groups; ++g)
+          if (seen[g].from <= e && e < seen[g].to)
+            hostMicro<false>(sh.q[8 * g], kHeadWords, sh.k[e / 32], kHeadWords,
+                             &sh.s[8 * g][e], T.bk);
+      for (int r = 0; r < groups * 8; ++r)
+        if (seen[r / 8].from < seen[r / 8].to)
+          weigh(a, w, sh, r, range[r], seen[r / 8], j, all.end);
+      for (int c = 0; c < kColumns; c += 32)
+        for (int g = 0; g < groups; ++g)
+          if (seen[g].begin < seen[g].end)
+            hostMicro<true>(weights(sh, 8 * g) + seen[g].begin / kElements,
+                            T.bk, sh.v[c / 32] + seen[g].begin / kElements,
+                            (seen[g].end - seen[g].begin) / kElements,
+                            &sh.o[8 * g][c], kColumns);
+      // The others row by row, as a value that is not finite must not reach a
+      // row that does not see it.
+      for (int r = 0; r < groups * 8; ++r) {
+        int begin = int(maxOf(range[r].begin - j, 0));
+        int end = int(minOf(range[r].end - j, n));
+        addKeys(sh, r, begin, int(minOf(end, seen[r / 8].begin)));
+        addKeys(sh, r, int(maxOf(begin, seen[r / 8].end)), end);
       }
-      for (int g = 0; g < padded; g += 8)
-        rowGroup(a, w, sh, g, range, j, n, all.end);
     }
   }
 
-  /// Rows [g, g + 8) against keys [j, j + n) of the tile.
-  HK_DEV void rowGroup(const Args &a, const AttentionBlock &w, Shared &sh,
-                       int g, const KeyRange *range, i64 j, int n, i64 end) {
-    KeyRange seen = {j + n, j};
-    for (int r = g; r < g + 8; ++r) {
+  /// loadQueries, as words; pairs are not scaled.
+  HK_DEV KeyRange loadRows(const Args &a, const AttentionBlock &w, Shared &sh,
+                           KeyRange *range) {
+    int count = int(w.count);
+    if constexpr (!kPairs)
+      return loadQueries<S, kHead>(a, w, count, &sh.q[0][0], range);
+    for (int r = 0; r < count; ++r) {
+      auto from = a.q + queryOffset<S>(a, w, w.first + r);
+      for (int c = 0; c < kHeadWords; c += 16) {
+        auto words = wordsOf(c, [&](int at) __attribute__((always_inline)) {
+          return load16<S.qType, S.headDim>(from, at);
+        });
+        int bytes = kHeadWords - c < 16 ? (kHeadWords - c) * 4 : 64;
+        __builtin_memcpy(&sh.q[r][c], &words, bytes);
+      }
+    }
+    return visibleRange<S>(w, count, range);
+  }
+
+  HK_DEV void pack(const Args &a, const AttentionBlock &w, Shared &sh, i64 j,
+                   int n, i64 end) {
+    for (int e0 = 0; e0 < n; e0 += 16) {
+      Global<const Storage<S.kType>> keys[16];
+      Global<const Storage<S.vType>> values[16];
+      bool missing[16];
+      HK_UNROLL for (int e = 0; e < 16; ++e) {
+        // Behind the end: any readable key; masked below.
+        i64 key = minOf(j + e0 + e, end - 1);
+        KeyOffset at = keyOffset<S>(a, w, key);
+        missing[e] = isMissing<S>(a, w, key);
+        keys[e] = a.k + at.k;
+        values[e] = a.v + at.v;
+      }
+      packValues(a, sh, e0, values, missing);
+      packKeys(a, sh.k[e0 / 32], e0 % 32, keys);
+    }
+    // Whole panels, whatever it is: the scores are masked.
+    if ((n + 15) / 16 % 2 != 0)
+      for (int w = 0; w < kHeadWords; ++w)
+        *(Vec<Word, 16> *)&sh.k[n / 32][w][16] = Vec<Word, 16>(0);
+  }
+
+  HK_DEV static Seen seenBy(const KeyRange *range, i64 j, int n) {
+    i64 first = j + n, last = j, begin = 0, end = n;
+    for (int r = 0; r < 8; ++r) {
+      begin = maxOf(begin, minOf(range[r].begin - j, n));
+      end = minOf(end, maxOf(range[r].end - j, 0));
       if (range[r].begin >= range[r].end)
         continue;
-      seen.begin = minOf(seen.begin, maxOf(range[r].begin, j));
-      seen.end = maxOf(seen.end, minOf(range[r].end, j + n));
+      first = minOf(first, maxOf(range[r].begin, j));
+      last = maxOf(last, minOf(range[r].end, j + n));
     }
+    if (first >= last)
+      return {0, 0, 0, 0};
+    Seen seen = {int(first - j) / 32 * 32, (int(last - j) + 31) / 32 * 32,
+                 int(roundUpTo(begin, kElements)),
+                 int(end / kElements * kElements)};
     if (seen.begin >= seen.end)
-      return;
-    int from = int(seen.begin - j) / 32 * 32;
-    int to = (int(seen.end - j) + 31) / 32 * 32;
-    for (int e = from; e < to; e += 32)
-      hostMicro<false>(sh.q[g], kHead, sh.k[e / 32], kHead, &sh.s[g][e], T.bk);
-    for (int r = g; r < g + 8; ++r) {
-      for (int e = from; e < to; e += 16) {
-        f32x16 &x = *(f32x16 *)&sh.s[r][e];
-        x = scores16<S>(a, w, j + e, x);
-      }
-      i64 row = w.first + minOf(r, w.count - 1);
-      finishScores<S>(a, w, row, j, end, sh.s[r], from, to);
-      softmaxRow<S>(sh.s[r], from, to, range[r].begin - j, range[r].end - j,
-                    sh.maximum[r], sh.sum[r], sh.o[r], kColumns);
-      weighRow<S>(a, w, row, j, sh.s[r], from, to);
-    }
-    addValues(sh, g, range, j, n);
+      seen.end = seen.begin;
+    return seen;
   }
 
-  /// o += p * v for rows [g, g + 8): the keys that all of them see in one go,
-  /// the others row by row, as a value that is not finite must not reach a row
-  /// that does not see it.
-  HK_DEV void addValues(Shared &sh, int g, const KeyRange *range, i64 j,
-                        int n) {
-    int common[2] = {0, n};
-    for (int r = g; r < g + 8; ++r) {
-      common[0] = int(maxOf(common[0], minOf(range[r].begin - j, n)));
-      common[1] = int(minOf(common[1], maxOf(range[r].end - j, 0)));
+  /// Scores of a row become probabilities.
+  HK_DEV void weigh(const Args &a, const AttentionBlock &w, Shared &sh, int r,
+                    const KeyRange &range, const Seen &seen, i64 j, i64 end) {
+    i64 row = w.first + minOf(r, w.count - 1);
+    float *s = sh.s[r];
+    for (int e = seen.from; e < seen.to; e += 16) {
+      f32x16 &x = *(f32x16 *)(s + e);
+      if constexpr (kPairs && (S.qScale || S.kScale))
+        x *= rowScale<S>(a, w, row);
+      x = scores16<S>(a, w, j + e, x);
     }
-    if (common[0] < common[1])
-      for (int c = 0; c < kColumns; c += 32)
-        hostMicro<true>(&sh.s[g][common[0]], T.bk, &sh.v[c / 32][common[0]],
-                        common[1] - common[0], &sh.o[g][c], kColumns);
-    else
-      common[1] = common[0];
-    for (int r = g; r < g + 8; ++r) {
-      int begin = int(maxOf(range[r].begin - j, 0));
-      int end = int(minOf(range[r].end - j, n));
-      addKeys(sh, r, begin, end < common[0] ? end : common[0]);
-      addKeys(sh, r, begin > common[1] ? begin : common[1], end);
-    }
+    finishScores<S>(a, w, row, j, end, s, seen.from, seen.to);
+    softmaxRow<S>(s, seen.from, seen.to, range.begin - j, range.end - j,
+                  sh.maximum[r], sh.sum[r], sh.o[r], kColumns);
+    weighRow<S>(a, w, row, j, s, seen.from, seen.to);
+    if constexpr (kPairs)
+      for (int e = seen.from; e < seen.to; e += 32) {
+        auto at = [&](int c) __attribute__((always_inline)) {
+          return *(const f32x16 *)(s + c);
+        };
+        *(Vec<Word, 16> *)(s + e / 2) = wordsOf(e / 2, at);
+      }
+  }
+
+  HK_DEV static Word *weights(Shared &sh, int row) {
+    return reinterpret_cast<Word *>(sh.s[row]);
   }
 
   HK_DEV void addKeys(Shared &sh, int r, int from, int to) {
     for (int k = from; k < to; ++k)
       for (int c = 0; c < kColumns; c += 16) {
+        int w = k / kElements;
         f32x16 &o = *(f32x16 *)&sh.o[r][c];
-        o = __builtin_elementwise_fma(
-            f32x16(sh.s[r][k]), *(const f32x16 *)&sh.v[c / 32][k][c % 32], o);
+        auto p = Vec<Word, 16>(weights(sh, r)[w]),
+             v = *(const Vec<Word, 16> *)&sh.v[c / 32][w][c % 32];
+        if constexpr (!kPairs)
+          o = __builtin_elementwise_fma(p, v, o);
+        else if (k % 2)
+          o = __builtin_elementwise_fma(oddOf<16>(p), oddOf<16>(v), o);
+        else
+          o = __builtin_elementwise_fma(evenOf<16>(p), evenOf<16>(v), o);
       }
   }
 };

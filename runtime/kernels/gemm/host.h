@@ -91,7 +91,14 @@ template <class Problem> struct Gemm {
       i64 words = padded / kElements;
       Word *packedA = scratch;
       float *made = rowScales(scratch);
-      packRows(sourceA.at(at.m0, k), at.rows, depth, packedA, kStrideA, words);
+      // Rows that can be multiplied where they are need no copy.
+      const Word *rowsA = inPlace(sourceA.at(at.m0, k));
+      i64 strideA = rowsA ? sourceA.stride : kStrideA;
+      if (!rowsA) {
+        rowsA = packedA;
+        packRows(sourceA.at(at.m0, k), at.rows, depth, packedA, kStrideA,
+                 words);
+      }
       if constexpr (__is_same(Word, Sum))
         sourceA.decodeRows(packedA, at.rows, kStrideA, padded, made);
       if constexpr (kSkinny) {
@@ -111,13 +118,14 @@ template <class Problem> struct Gemm {
             Word *panel = packedB + (p * kPartRows + n) * (T.bk / kElements);
             packPanel(sourceB.part(p, args.n).at(at.n0 + n, k), cols, depth,
                       panel, words);
+            askNext(args, sourceB, range, at, k, p, n);
             Acc *to = c + p * kPartRows + n;
             if constexpr (scaled)
               multiplyScaled(args, sourceA, at, at.n0 + p * args.n + n,
                              k / kBlockScaleA.depth, packedA, made, panel, used,
                              to);
             else
-              multiplyPanel<Word>(packedA, kStrideA, at.rows, panel, used, to,
+              multiplyPanel<Word>(rowsA, strideA, at.rows, panel, used, to,
                                   T.bn);
           }
       }
@@ -166,6 +174,41 @@ private:
   HK_MEM static float *rowScales(Word *scratch) {
     return reinterpret_cast<float *>(scratch + T.bm * kStrideA +
                                      T.bn * (T.bk / kElements));
+  }
+
+  /// Where the rows from here on are, if they are words as they lie and a micro
+  /// kernel's rows do not meet in a few sets of the L1 cache (64 lines, a page
+  /// of addresses); else null.
+  HK_MEM static const Word *inPlace(const SourceA &a) {
+    constexpr bool asStored = A::kMem == DType::F32 && __is_same(Word, float) &&
+                              !A::Decode::kDecodes && A::kKContiguous &&
+                              !A::kGathered && P::kScale == KScale::None &&
+                              !kSkinny;
+    if constexpr (asStored) {
+      u64 bytes = u64(a.stride) * sizeof(float), lowest = bytes & (~bytes + 1);
+      if (bytes != 0 && lowest <= 2048)
+        return reinterpret_cast<const Word *>(a.data + a.offset(0, 0));
+    }
+    return nullptr;
+  }
+
+  /// Asks for the panel behind the one at column n of part p, while that one is
+  /// multiplied: rows lie apart, and the CPU's prefetchers begin each anew.
+  HK_MEM static void askNext(const GemmArgs &args,
+                             const HostSource<B, Sum> &sourceB, KRange range,
+                             const Place &at, i64 k, int p, i64 n) {
+    n += kPanel;
+    if (n >= at.cols) {
+      n = 0;
+      p = (p + 1) % kParts;
+      k += p == 0 ? T.bk : 0;
+    }
+    i64 cols = at.cols - n, depth = range.end - k;
+    if (depth > 0)
+      sourceB.part(p, args.n)
+          .at(at.n0 + n, k)
+          .ask(cols < kPanel ? cols : i64(kPanel),
+               depth < T.bk ? depth : i64(T.bk));
   }
 
   /// `row`: of B, where the panel begins.

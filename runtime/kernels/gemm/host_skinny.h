@@ -64,15 +64,15 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
     V acc[M][R];
     HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
         acc[m][r] = V(0);
-    auto add = [&](i64 k, Words(&x)[kVectors],
-                   int r) __attribute__((always_inline)) {
-      HK_UNROLL for (int m = 0; m < M; ++m) {
-        auto at =
-            reinterpret_cast<const Words *>(a + m * strideA + k / kElements);
-        HK_UNROLL for (int v = 0; v < kVectors; ++v) acc[m][r] =
-            multiplyAdd<Word>(at[v], x[v], acc[m][r]);
-      }
-    };
+    auto add = [&](i64 k, Words(&x)[kVectors], int r)
+                   __attribute__((always_inline)) {
+                     HK_UNROLL for (int m = 0; m < M; ++m) {
+                       auto at = reinterpret_cast<const Words *>(
+                           a + m * strideA + i64(u64(k) / kElements));
+                       HK_UNROLL for (int v = 0; v < kVectors; ++v) acc[m][r] =
+                           multiplyAdd<Word>(at[v], x[v], acc[m][r]);
+                     }
+                   };
     typename Stream::Row rows[R];
     HK_UNROLL for (int r = 0; r < R; ++r)
         Stream::start(b, row + r, depth, rows[r]);
@@ -123,7 +123,8 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
     u64 address = u64(b.data) + (isPacked(L::kMem) ? at >> 1 : at) *
                                     i64(sizeof(Storage<L::kMem>));
     HK_UNROLL for (i64 line = 0; line < bytes; line += 64)
-        __builtin_prefetch(reinterpret_cast<const void *>(address + line));
+        __builtin_prefetch(reinterpret_cast<const void *>(address + line), 0,
+                           2); // into L2: L1 would drop it again
   }
 
   /// c[m][0..count) += a[m] * b[row..][k] with the rows contiguous in memory.
