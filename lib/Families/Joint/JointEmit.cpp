@@ -123,7 +123,7 @@ private:
     os << "using " << lds << " = hk::SharedLds<";
     for (size_t i = 0; i < parts.size(); ++i)
       os << (i ? ", " : "") << function(i) << "_lds";
-    os << ">;\n";
+    os << (isOrdered(joint) ? ", hk::OrderLds>;\n" : ">;\n");
     writeHead(variant, lds);
     if (spread)
       writeRanges(parts);
@@ -158,7 +158,8 @@ private:
       os << "  beginAfterLast();\n";
     if (isOrdered(joint))
       os << "  const Global<u32> order = global<u32>("
-         << words.address(joint.getNumOperands() - 1) << ");\n";
+         << words.address(joint.getNumOperands() - 1) << ");\n"
+         << "  block = numberedBlock(order, block, lds.as<OrderLds>());\n";
   }
 
   void writeRange(size_t i, VariantOp part) {
