@@ -17,7 +17,6 @@ import argparse
 import json
 import os
 import pathlib
-import re
 import shutil
 import statistics
 import subprocess
@@ -128,3 +127,156 @@ def text(layers, **c):
     t.lines.append(f"  return {sum}, {z} : {rows}, {rows}")
     return (f'func.func @moe({", ".join(arguments)}) -> ({rows} {{hk.name = "y"}}, {rows} {{hk.name = "z"}}) {{\n' +
             "\n".join(t.lines) + "\n}\n")
+
+
+def pack(build, folder):
+    (folder / "lib").mkdir(parents=True, exist_ok=True)
+    sources = {}
+    for name, sizes in LAYERS.items():
+        sources[name] = folder / f"{name}.mlir"
+        sources[name].write_text(text(3, **sizes))
+    for name in MODULES:
+        sources[name] = ROOT / "test" / "Modules" / f"{name}.mlir"
+    for name, source in sources.items():
+        for side, options in SIDES.items():
+            subprocess.run([build / "bin" / "hk-compile", source, "--target=sm_90a", *options, "-o",
+                            folder / f"{name}.{side}.so"], check=True)
+    shutil.copytree(ROOT / "python" / "hk", folder / "hk", dirs_exist_ok=True)
+    shutil.copy(build / "lib" / "libhk_runtime.so", folder / "lib")
+    shutil.copy(__file__, folder)
+
+
+def layer_inputs(torch, sizes):
+    """Of every argument but x and r, which are of a number of tokens."""
+    def made(shape, scale):
+        filled = torch.empty(*shape, device="cuda", dtype=torch.bfloat16)
+        return filled.normal_(0, scale) if scale else filled.fill_(1)
+
+    return {name: made(shape, scale) for name, (shape, scale) in weights(**sizes).items()}
+
+
+def module_inputs(torch, function, rows):
+    """Random values of an example's arguments."""
+    made = {}
+    for argument in (a for a in function.inputs if a.role != "output"):
+        shape = [d if d >= 0 else rows for d in argument.shape]
+        made[argument.name] = torch.randn(*shape, device="cuda").to(torch.bfloat16)
+    return made
+
+
+def graph_of(torch, call, repeat):
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(repeat):
+            call()
+    return graph
+
+
+def bits(torch, tensors):
+    return [t.contiguous().view(torch.uint8).clone() for t in tensors]
+
+
+class Side:
+    """A call of one side, in a graph of several, with its results."""
+
+    def __init__(self, torch, function, inputs, repeat):
+        self.torch, self.repeat = torch, repeat
+        self.results = [torch.from_dlpack(o) for o in function(**inputs)]
+        self.call = function.bind(**inputs, out=tuple(self.results))
+        self.first = self.again(self.call)
+        self.graph = graph_of(torch, self.call, repeat)
+
+    def again(self, call):
+        for result in self.results:
+            result.view(self.torch.uint8).fill_(0xff)  # NaN, or -1
+        call()
+        self.torch.cuda.synchronize()
+        return bits(self.torch, self.results)
+
+    def same(self, expected):
+        return all(self.torch.equal(a, b) for a, b in zip(self.again(self.graph.replay), expected))
+
+    def time(self):
+        begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        self.graph.replay()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) * 1e3 / self.repeat
+
+
+def measure(torch, functions, inputs, options, many):
+    sides = {side: Side(torch, function, inputs, 2 if many else 8) for side, function in functions.items()}
+    expected = sides["apart"].first
+    replays = [side.same(expected) for side in sides.values() for _ in range(4 if many else 20)]
+    firsts = [torch.equal(a, b) for a, b in zip(sides["ordered"].first, expected)]
+    times = {name: [] for name in sides}
+    for turn in range(options.turns + 2):
+        for name in list(sides)[::-1 if turn % 2 else 1]:
+            us = sides[name].time()
+            if turn > 1:
+                times[name].append(us)
+    return {"same": all(firsts + replays), **{name: statistics.median(t) for name, t in times.items()}}
+
+
+def run(folder, out, options):
+    sys.path.insert(0, str(folder))
+    os.environ["HK_HOME"] = str(folder)
+    import torch
+
+    import hk
+
+    torch.manual_seed(0)
+    device, rows = hk.Device("cuda:0"), []
+
+    def record(name, tokens, programs, function, inputs):
+        found = {side: getattr(program, function) for side, program in programs.items()}
+        row = {"name": name, "tokens": tokens, **measure(torch, found, inputs, options, tokens > 1000)}
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+        out.write_text(json.dumps({"device": torch.cuda.get_device_name(), "rows": rows}, indent=1))
+
+    def programs_of(name):
+        return {side: hk.load(folder / f"{name}.{side}.so", device) for side in SIDES}
+
+    for name, (function, sizes) in MODULES.items():
+        programs = programs_of(name)
+        for tokens in sizes:
+            record(name, tokens, programs, function,
+                   module_inputs(torch, getattr(programs["apart"], function), tokens))
+    for name, sizes in LAYERS.items():
+        programs, own = programs_of(name), layer_inputs(torch, sizes)
+        for tokens in TOKENS:
+            x, r = (torch.randn(tokens, n, device="cuda").to(torch.bfloat16) for n in (sizes["a"], sizes["h"]))
+            record(name, tokens, programs, "moe", {"x": x, "r": r, **own})
+        del own
+        torch.cuda.empty_cache()
+    table(out)
+
+
+def table(path):
+    print("| function | tokens | ordered us | apart us | ratio | same bits |\n" + "|---" * 6 + "|")
+    for r in json.loads(path.read_text())["rows"]:
+        print(f"| {r['name']} | {r['tokens']} | {r['ordered']:.1f} | {r['apart']:.1f} | "
+              f"{r['ordered'] / r['apart']:.3f} | {'yes' if r['same'] else 'NO'} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("pack", "run", "table"))
+    parser.add_argument("paths", nargs="+", type=pathlib.Path)
+    parser.add_argument("--turns", type=int, default=11)
+    options = parser.parse_args()
+    if options.what == "table":
+        table(options.paths[0])
+    else:
+        first, second = options.paths
+        pack(first, second) if options.what == "pack" else run(first.resolve(), second, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -427,8 +427,7 @@ private:
 
 } // namespace
 
-JointChoice JointKernels::get(ArrayRef<JointMember> members,
-                              int64_t mostSize) {
+JointChoice JointKernels::get(ArrayRef<JointMember> members, int64_t mostSize) {
   std::string names;
   std::vector<int64_t> sizes = {mostSize};
   size_t problems = 0;
@@ -454,8 +453,8 @@ JointChoice JointKernels::get(ArrayRef<JointMember> members,
     joint = nullptr;
   }
   return known
-      .emplace(std::move(key), JointChoice{joint, std::move(verdict),
-                                           std::move(planner.saved)})
+      .emplace(std::move(key),
+               JointChoice{joint, std::move(verdict), std::move(planner.saved)})
       .first->second;
 }
 

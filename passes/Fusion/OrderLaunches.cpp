@@ -182,7 +182,9 @@ private:
 
   bool mayOrder(const Run &run) {
     KernelOp kernel = run.kernel;
-    return llvm::none_of(run.launches,
+    // What is sent to another rank needs words of the kernel's own launch.
+    return !kernel->hasAttr(kSendsAttrName) &&
+           llvm::none_of(run.launches,
                          [](LaunchOp launch) {
                            return llvm::is_contained(launch.getReadsOut(),
                                                      true);
