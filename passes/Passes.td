@@ -342,9 +342,9 @@ def HKOrderLaunches : Pass<"hk-order-launches", "::mlir::ModuleOp"> {
     that launch, if its family lets blocks wait: they come behind those of the
     other problems, and wait until these have counted themselves. Done where the
     model says that waiting takes less than a launch, for few rows and for many.
-    The words in which blocks are counted are zeroed by one launch at the
-    beginning of the function, so it takes two such problems to begin with.
-    Works on memrefs.
+    The words in which blocks are counted are zeroed by one launch in front of
+    all, so what they save together must be more than that. Works on memrefs;
+    docs/fusion.md says why no block waits for ever.
   }];
   let statistics = [Statistic<"numOrdered", "num-ordered", "launches that became a problem of the one in front">];
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect",

@@ -418,6 +418,7 @@ void runWorkgroups(Launch &launch, LaunchResult &result) {
   bool sampled = tracer && tracer->only();
   if (sampled) {
     order = tracer->plan();
+    launch.sampled = order.size() < count;
     count = order.size();
   } else if (launch.options.order) {
     order.resize(count);
@@ -534,6 +535,11 @@ LaunchResult launchKernel(const CodeObject &object, const Kernel &kernel,
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
   result.findings = launch.report.take();
+  if (const Inst *asked = launch.asked)
+    result.error = "kernel '" + kernel.name + "': " + asked->text +
+                   " tells a workgroup what others have done, of which a "
+                   "sample runs some; run all of them (hk-emu --full, or "
+                   "without HK_EMU_TIMING_SAMPLE)";
   memory.release(launch.kernarg);
   memory.release(launch.dispatchPacket);
   return result;

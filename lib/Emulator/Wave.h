@@ -84,6 +84,11 @@ struct Launch {
   Tracer *tracer = nullptr;
   Report report;
   std::atomic<bool> stop{false};
+  /// Some of the workgroups run. One that is told by an atomic what others have
+  /// done, as the number of its work, gets another answer than among all: the
+  /// first such instruction ends the launch.
+  bool sampled = false;
+  std::atomic<const Inst *> asked{nullptr};
 };
 
 struct Wave;

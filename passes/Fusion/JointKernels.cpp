@@ -12,6 +12,7 @@
 
 #include "JointKernels.h"
 
+#include "hk/Contract/Cost.h"
 #include "hk/Contract/Order.h"
 #include "hk/Dialect/WaitingProblems.h"
 
@@ -31,12 +32,14 @@ static constexpr size_t kMaxProblems = 4;
 /// problems whose sizes have nothing in common.
 static constexpr size_t kMaxVariants = 8;
 /// Sizes of all dynamic dims for which one launch must be as quick as several,
-/// and up to which a number of threads is chosen for them.
+/// and up to which a number of threads is chosen for them. `other`: a further
+/// size of that range, where blocks that wait must pay as well: of many rows
+/// one of few blocks, in which these are slowest.
 struct SampleSize {
-  int64_t size, most;
+  int64_t size, most, other;
 };
 static constexpr SampleSize kSampleSizes[] = {
-    {1, 16}, {64, 512}, {kManySize, kUnboundedSize}};
+    {1, 16, 16}, {64, 512, 512}, {kManySize, kUnboundedSize, 1024}};
 
 KernelOp mlir::hk::kernelOf(LaunchOp launch) {
   return SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch,
@@ -194,7 +197,8 @@ public:
         family(familyOf(FamilyKind::joint)) {}
 
   /// Leaves `joint` with the variants of least time, reported to `log`, if
-  /// these take no longer than the members' own launches.
+  /// these take no longer than the members' own launches, or in an ordered
+  /// kernel less by kOrderMarginMicroseconds.
   Verdict run(DecisionLog &log) {
     Verdict verdict = Verdict::refuse(Reason::UnsupportedShape,
                                       "no tiles of both have blocks of as many "
@@ -217,6 +221,8 @@ public:
     SmallVector<Plan> chosen = choose(plans);
     if (Verdict own = compare(chosen); !own.accepted())
       return own;
+    for (auto [index, plan] : llvm::enumerate(chosen))
+      saved.push_back(savedBy(plan, index));
     clear();
     for (auto [index, sample] : llvm::enumerate(samples())) {
       bool last = index + 1 == chosen.size();
@@ -231,11 +237,18 @@ public:
     return checkVariants();
   }
 
+  /// What one launch takes less than the members' own, of each sample.
+  SmallVector<double> saved;
+
 private:
-  /// A number of threads and the launch's time for each sample.
+  /// A number of threads and the launch's time for each size of each sample.
   struct Plan {
     int64_t threads;
-    SmallVector<double> times;
+    SmallVector<SmallVector<double>> times;
+
+    double total(size_t sample) const {
+      return std::accumulate(times[sample].begin(), times[sample].end(), 0.0);
+    }
   };
 
   std::vector<KernelOp> kernels() {
@@ -285,10 +298,16 @@ private:
     launch.getConditionMutable().assign(condition);
   }
 
-  SmallVector<SmallVector<int64_t>> samples() {
-    SmallVector<SmallVector<int64_t>> samples;
-    for (SampleSize sample : kSampleSizes)
-      samples.emplace_back(joint.getNumDims(), std::min(sample.size, mostSize));
+  /// For each sample the values of all dims at which times are compared.
+  SmallVector<SmallVector<SmallVector<int64_t>>> samples() {
+    SmallVector<SmallVector<SmallVector<int64_t>>> samples;
+    for (SampleSize sample : kSampleSizes) {
+      samples.emplace_back();
+      for (int64_t size : {sample.size, sample.other})
+        if (size == sample.size || isOrdered(joint))
+          samples.back().emplace_back(joint.getNumDims(),
+                                      std::min(size, mostSize));
+    }
     if (joint.getNumDims() == 0)
       samples.truncate(1);
     return samples;
@@ -300,8 +319,11 @@ private:
   }
   Plan timed(int64_t threads) {
     Plan plan{threads, {}};
-    for (ArrayRef<int64_t> dims : samples())
-      plan.times.push_back(timeOf(joint, dims));
+    for (const auto &sample : samples()) {
+      plan.times.emplace_back();
+      for (ArrayRef<int64_t> dims : sample)
+        plan.times.back().push_back(timeOf(joint, dims));
+    }
     return plan;
   }
   double apart(ArrayRef<int64_t> dims) {
@@ -309,6 +331,14 @@ private:
     for (const JointMember &member : members)
       sum += timeOf(member.kernel, member.values(dims));
     return sum;
+  }
+  /// The least over the sizes of a sample.
+  double savedBy(const Plan &plan, size_t sample) {
+    double least = std::numeric_limits<double>::max();
+    SmallVector<SmallVector<int64_t>> sizes = samples()[sample];
+    for (auto [dims, one] : llvm::zip(sizes, plan.times[sample]))
+      least = std::min(least, apart(dims) - one);
+    return least;
   }
 
   /// Whether the variants there are can be those of a launch.
@@ -343,10 +373,13 @@ private:
   /// which takes the least code.
   SmallVector<Plan> choose(ArrayRef<Plan> plans) {
     const Plan *best = nullptr;
-    auto total = [](const Plan &plan) {
-      return std::accumulate(plan.times.begin(), plan.times.end(), 0.0);
-    };
     size_t count = samples().size();
+    auto total = [&](const Plan &plan) {
+      double sum = 0;
+      for (size_t i = 0; i < count; ++i)
+        sum += plan.total(i);
+      return sum;
+    };
     for (const Plan &plan : plans)
       if (compare(SmallVector<Plan>(count, plan)).accepted() &&
           (!best || total(plan) < total(*best)))
@@ -356,27 +389,33 @@ private:
     SmallVector<Plan> chosen;
     for (size_t i = 0; i < count; ++i)
       chosen.push_back(*llvm::min_element(
-          plans, [&](auto &a, auto &b) { return a.times[i] < b.times[i]; }));
+          plans, [&](auto &a, auto &b) { return a.total(i) < b.total(i); }));
     return chosen;
   }
 
-  /// Whether the plan of each sample is as quick as the members' launches.
+  /// Whether the plan of each sample is as quick as the members' launches, or
+  /// quicker by what ordered ones must save.
   Verdict compare(ArrayRef<Plan> chosen) {
-    for (auto [index, dims] : llvm::enumerate(samples())) {
-      double one = chosen[index].times[index], several = apart(dims);
-      if (one <= several)
-        continue;
-      std::string text;
-      llvm::raw_string_ostream os(text);
-      os << llvm::format("one launch of blocks of %lld threads would take %.2f "
-                         "us, two take %.2f us",
-                         static_cast<long long>(chosen[index].threads), one,
-                         several);
-      if (!dims.empty())
-        os << " where the dynamic sizes are " << dims.front();
-      return Verdict::refuse(Reason::CostlierFused, text);
-    }
+    double margin = isOrdered(joint) ? ::hk::kOrderMarginMicroseconds : 0;
+    for (auto [index, sample] : llvm::enumerate(samples()))
+      for (auto [dims, one] : llvm::zip(sample, chosen[index].times[index]))
+        if (double several = apart(dims); one + margin > several)
+          return refuse(chosen[index].threads, dims, one, several);
     return Verdict::accept();
+  }
+  static Verdict refuse(int64_t threads, ArrayRef<int64_t> dims, double one,
+                        double several) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << llvm::format("one launch of blocks of %lld threads would take %.2f "
+                       "us, two take %.2f us",
+                       static_cast<long long>(threads), one, several);
+    if (!dims.empty())
+      os << " where the dynamic sizes are " << dims.front();
+    if (one <= several)
+      os << llvm::format(", and less than %.1f us is nothing sure",
+                         ::hk::kOrderMarginMicroseconds);
+    return Verdict::refuse(Reason::CostlierFused, text);
   }
 
   KernelOp joint;
@@ -388,8 +427,7 @@ private:
 
 } // namespace
 
-std::pair<KernelOp, Verdict> JointKernels::get(ArrayRef<JointMember> members,
-                                               int64_t mostSize) {
+JointChoice JointKernels::get(ArrayRef<JointMember> members, int64_t mostSize) {
   std::string names;
   std::vector<int64_t> sizes = {mostSize};
   size_t problems = 0;
@@ -399,19 +437,24 @@ std::pair<KernelOp, Verdict> JointKernels::get(ArrayRef<JointMember> members,
     problems += problemsOf(member.kernel).size();
   }
   if (problems > kMaxProblems)
-    return {nullptr, Verdict::refuse(Reason::GroupFull,
-                                     "a launch holds at most " +
-                                         Twine(kMaxProblems) + " problems")};
+    return {nullptr,
+            Verdict::refuse(Reason::GroupFull, "a launch holds at most " +
+                                                   Twine(kMaxProblems) +
+                                                   " problems"),
+            {}};
   std::pair key(std::move(names), std::move(sizes));
   if (auto it = known.find(key); it != known.end())
     return it->second;
   KernelOp joint = JointBuilder(members, symbols, ordered).build();
-  Verdict verdict = JointPlanner(joint, members, target, mostSize).run(log);
+  JointPlanner planner(joint, members, target, mostSize);
+  Verdict verdict = planner.run(log);
   if (!verdict.accepted()) {
     symbols.erase(joint);
     joint = nullptr;
   }
-  return known.emplace(std::move(key), std::pair(joint, std::move(verdict)))
+  return known
+      .emplace(std::move(key),
+               JointChoice{joint, std::move(verdict), std::move(planner.saved)})
       .first->second;
 }
 

@@ -41,6 +41,14 @@ struct JointMember {
 std::vector<KernelOp> problemsOf(KernelOp kernel);
 KernelOp kernelOf(LaunchOp launch);
 
+/// A joint kernel, or none and why not, and what it is modelled to save of few,
+/// some and many rows, microseconds; one number where no size is dynamic.
+struct JointChoice {
+  KernelOp kernel;
+  Verdict verdict;
+  SmallVector<double> saved;
+};
+
 /// Joint kernels by what they are made of: those of equal layers are one.
 class JointKernels {
 public:
@@ -51,18 +59,15 @@ public:
 
   /// The kernel of `members` with the variants of least time, reported to the
   /// log, if these take no longer than the members' own launches where all
-  /// dynamic sizes are at most `mostSize`; else none, and why not.
-  std::pair<KernelOp, Verdict> get(ArrayRef<JointMember> members,
-                                   int64_t mostSize);
+  /// dynamic sizes are at most `mostSize`.
+  JointChoice get(ArrayRef<JointMember> members, int64_t mostSize);
 
 private:
   const ::hk::Target &target;
   SymbolTable &symbols;
   bool ordered;
   DecisionLog &log;
-  std::map<std::pair<std::string, std::vector<int64_t>>,
-           std::pair<KernelOp, Verdict>>
-      known;
+  std::map<std::pair<std::string, std::vector<int64_t>>, JointChoice> known;
 };
 
 /// How a pass that makes joint kernels is named, and what it does.

@@ -14,13 +14,14 @@
 // launch writes; the memory of both is live then, which hk-plan-arena sees. The
 // words in which blocks are counted are zero when a launch begins: those of all
 // ordered launches of a function are zeroed by one launch in front of them. So
-// a function needs two launches less to have one more.
+// what all of them save must be more than that takes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "JointKernels.h"
 
 #include "hk/Analysis/Alignment.h"
+#include "hk/Contract/Cost.h"
 #include "hk/Contract/Order.h"
 #include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
@@ -30,6 +31,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKORDERLAUNCHES
@@ -135,34 +137,54 @@ public:
     }
     llvm::erase_if(runs,
                    [](const Run &run) { return run.launches.size() < 2; });
+    double least = leastSaved(offers);
+    bool pays = least > target.launchMicroseconds;
+    for (Offer &offer : offers) {
+      if (!pays && offer.choice.verdict.accepted())
+        offer.choice.verdict = Verdict::refuse(
+            Reason::CostlierFused,
+            llvm::formatv("all waits of the function save {0:f1} us and the "
+                          "launch that zeroes their counters takes {1:f1}",
+                          least, target.launchMicroseconds)
+                .str());
+      report(offer.launch, offer.other, offer.choice.verdict);
+    }
+    if (!pays || runs.empty())
+      return 0;
     int64_t fewer = 0;
     for (const Run &run : runs)
       fewer += int64_t(run.launches.size()) - 1;
-    for (Offer &offer : offers) {
-      if (fewer < kLeastFewer && offer.verdict.accepted())
-        offer.verdict = Verdict::refuse(Reason::CostlierFused,
-                                        "one launch less does not pay for the "
-                                        "one that zeroes its counters");
-      report(offer.launch, offer.other, offer.verdict);
-    }
-    if (fewer < kLeastFewer)
-      return 0;
     replace(runs);
     return fewer;
   }
 
 private:
-  /// So many launches less pay for the one that zeroes words.
-  static constexpr int64_t kLeastFewer = 2;
-
   struct Offer {
     LaunchOp launch, other;
-    Verdict verdict;
+    JointChoice choice;
   };
+
+  /// What the accepted ones save together, of as many rows as make it least.
+  static double leastSaved(ArrayRef<Offer> offers) {
+    size_t samples = 1;
+    for (const Offer &offer : offers)
+      samples = std::max(samples, offer.choice.saved.size());
+    double least = std::numeric_limits<double>::max();
+    for (size_t i = 0; i < samples; ++i) {
+      double sum = 0;
+      for (const Offer &offer : offers)
+        if (const JointChoice &choice = offer.choice; choice.verdict.accepted())
+          sum += choice.saved[std::min(i, choice.saved.size() - 1)];
+      least = std::min(least, sum);
+    }
+    return least;
+  }
 
   bool mayOrder(const Run &run) {
     KernelOp kernel = run.kernel;
-    return llvm::none_of(run.launches,
+    // What is sent to another rank needs words of the kernel's own launch.
+    return !kernel->hasAttr(kSendsAttrName) &&
+           llvm::none_of(run.launches,
                          [](LaunchOp launch) {
                            return llvm::is_contained(launch.getReadsOut(),
                                                      true);
@@ -187,16 +209,16 @@ private:
     if (!familyOf(last.getFamily()).mayWait() || !mayOrder(next) ||
         !mayOrder(run) || !needs(next, run))
       return false;
-    auto [joint, verdict] = jointKernel(run, next);
-    offers.push_back({next.launches.front(), run.launches.back(), verdict});
-    if (!verdict.accepted())
+    JointChoice choice = jointKernel(run, next);
+    offers.push_back({next.launches.front(), run.launches.back(), choice});
+    if (!choice.verdict.accepted())
       return false;
     llvm::append_range(run.launches, next.launches);
-    run.kernel = joint;
+    run.kernel = choice.kernel;
     return true;
   }
 
-  std::pair<KernelOp, Verdict> jointKernel(const Run &run, const Run &next) {
+  JointChoice jointKernel(const Run &run, const Run &next) {
     RunDims names;
     SmallVector<JointMember> members;
     for (const Run *part : {&run, &next})

@@ -125,7 +125,7 @@ private:
       if (!later)
         continue;
       std::array<LaunchOp, 2> both = longerFirst(other, launch);
-      auto [joint, verdict] = jointKernel(both);
+      auto [joint, verdict, saved] = jointKernel(both);
       report(launch, other, verdict);
       if (!verdict.accepted())
         continue;
@@ -185,7 +185,7 @@ private:
     return {first, second};
   }
 
-  std::pair<KernelOp, Verdict> jointKernel(ArrayRef<LaunchOp> both) {
+  JointChoice jointKernel(ArrayRef<LaunchOp> both) {
     JointDims names(dims);
     SmallVector<JointMember> members;
     for (LaunchOp launch : both)

@@ -436,11 +436,11 @@ hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>, #hk.shape<[8]>] aligns [16, 
 // -----
 
 // expected-error @below {{expected its first problem not to wait}}
-hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>, #hk.shape<[4]>, #hk.shape<[1]>] aligns [16, 16, 4] {
+hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>, #hk.shape<[4]>, #hk.shape<[2]>] aligns [16, 16, 4] {
   hk.spec {
-  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %n: tensor<1xi32>):
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %n: tensor<2xi32>):
     %c = hk.constant 1.0 : tensor<4xf32>
-    hk.yield %c, %c, %n : tensor<4xf32>, tensor<4xf32>, tensor<1xi32>
+    hk.yield %c, %c, %n : tensor<4xf32>, tensor<4xf32>, tensor<2xi32>
   }
   hk.kernel @p rowwise inputs 0 shapes [#hk.shape<[4]>] aligns [16] attributes {hk.waits} {
     hk.spec {
@@ -460,7 +460,7 @@ hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>, #hk.shape<[4]>, #hk.shape<[1
 
 // -----
 
-// expected-error @below {{expected its last out to be of 1 i32, in which blocks are counted that others wait for}}
+// expected-error @below {{expected its last out to be of 2 i32, in which blocks are counted that others wait for}}
 hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>, #hk.shape<[4]>, #hk.shape<[4]>] aligns [16, 16, 4] {
   hk.spec {
   ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %n: tensor<4xi32>):
@@ -486,11 +486,11 @@ hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>, #hk.shape<[4]>, #hk.shape<[4
 // -----
 
 // expected-error @below {{expected its problems to have its 0 inputs of 3 operands, but got 0 of 2}}
-hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>, #hk.shape<[4]>, #hk.shape<[1]>] aligns [16, 16, 4] {
+hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>, #hk.shape<[4]>, #hk.shape<[2]>] aligns [16, 16, 4] {
   hk.spec {
-  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %n: tensor<1xi32>):
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %n: tensor<2xi32>):
     %c = hk.constant 1.0 : tensor<4xf32>
-    hk.yield %c, %c, %n : tensor<4xf32>, tensor<4xf32>, tensor<1xi32>
+    hk.yield %c, %c, %n : tensor<4xf32>, tensor<4xf32>, tensor<2xi32>
   }
   hk.kernel @p rowwise inputs 0 shapes [#hk.shape<[4]>] aligns [16] {
     hk.spec {

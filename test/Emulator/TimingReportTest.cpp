@@ -123,6 +123,36 @@ TEST(TimingReportTest, FilesAreSummed) {
   EXPECT_NE(readModelledTime(line + other, bad), "");
 }
 
+/// A sample cannot say which work a workgroup draws from a counter.
+TEST(TimingReportTest, SampleRefusesCounters) {
+  LoopKernel k;
+  k.before = "  v_mov_b32_e32 v1, 0\n  v_mov_b32_e32 v2, 1\n"
+             "  global_atomic_add v2, v1, v2, s[4:5] sc0\n"
+             "  s_waitcnt vmcnt(0)\n";
+  k.iterations = 1;
+  k.vgprs = 512;
+  for (bool sample : {false, true})
+    for (uint32_t grid : {8u, 8 * 38 * 8u}) {
+      TestDevice device("mi300x");
+      ASSERT_TRUE(device.load(assemble(loopModule(k), "gfx942")));
+      uint64_t out = device.upload(std::vector<uint32_t>(1, 0));
+      LaunchConfig config;
+      config.grid[0] = grid;
+      config.block[0] = 64;
+      config.args.resize(8);
+      std::memcpy(config.args.data(), &out, 8);
+      TimedOptions timed;
+      timed.sampleOnly = sample;
+      timed.chips = {*findTiming("mi300x")};
+      TimedLaunch result =
+          launchTimed(*device.object, *device.object->kernel("loop"),
+                      device.memory, config, device.options, timed);
+      bool refused =
+          result.launch.error.find("global_atomic_add") != std::string::npos;
+      EXPECT_EQ(refused, sample) << result.launch.error;
+    }
+}
+
 /// A sample runs no other workgroup, and the trace changes no value.
 TEST(TimingReportTest, SampleRunsOnlyItsPlan) {
   LoopKernel k;

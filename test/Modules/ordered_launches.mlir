@@ -2,7 +2,6 @@
 // the one in front makes are one launch on a GPU, whose later blocks wait. One launch zeroes the
 // words in which blocks are counted. The host, where no block waits, has 8.
 // HK-LAUNCHES: 8
-// HK-COMPILE: --order-launches
 // HK-DIMS: x.0=1 r.0=1
 // HK-DIMS: x.0=7 r.0=7
 // HK-DIMS: x.0=70 r.0=70

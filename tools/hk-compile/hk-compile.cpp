@@ -63,11 +63,9 @@ int main(int argc, char **argv) {
   cl::opt<int64_t> splitKeys(
       "split-keys", cl::init(0), cl::cat(category),
       cl::desc("Slices of the keys of attentions; 0: by cost, 1: never"));
-  cl::opt<bool> orderLaunches(
-      "order-launches", cl::cat(category),
-      cl::desc("Kernels that need each other's results in one launch, whose "
-               "later blocks wait, where the model says that it takes no "
-               "longer; on GPUs"));
+  cl::opt<bool> noOrderLaunches(
+      "no-order-launches", cl::cat(category),
+      cl::desc("No launch whose later blocks wait for earlier ones"));
   cl::opt<int64_t> splitSegments(
       "split-segments", cl::init(0), cl::cat(category),
       cl::desc("Segments of walks over chunks; 0: by cost, 1: never"));
@@ -112,7 +110,7 @@ int main(int argc, char **argv) {
   options.splitK = splitK;
   options.splitKeys = splitKeys;
   options.splitSegments = splitSegments;
-  options.orderLaunches = orderLaunches;
+  options.orderLaunches = !noOrderLaunches;
   options.explain = explain;
   options.emit = emit;
   options.hostCpu = hostCpu;

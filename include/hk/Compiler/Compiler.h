@@ -49,7 +49,7 @@ struct CompileOptions {
   /// walks over chunks: 0 by cost, 1 none, else that many wherever possible.
   int64_t splitK = 0, splitKeys = 0, splitSegments = 0;
   /// Whether kernels may wait for each other in one launch.
-  bool orderLaunches = false;
+  bool orderLaunches = true;
   EmitKind emit = EmitKind::Shared;
   ExplainKind explain = ExplainKind::None;
   /// "native", "x86-64-v2", "x86-64-v3", "x86-64-v4", "icelake-server" or

@@ -23,10 +23,22 @@ constexpr bool blocksWait(const Target &target) {
   return target.arch != Arch::Host;
 }
 
+/// Whether a block takes its number from a counter when it begins, and not from
+/// the grid. An AMD chip of eight dies gives each every eighth block, in order;
+/// but two launches at a time may each fill another die with blocks that wait
+/// for some that the other launch keeps from beginning (docs/fusion.md).
+constexpr bool drawsBlockNumbers(const Target &target) {
+  return target.arch != Arch::Host && target.arch != Arch::Sm90a;
+}
+
 enum OrderWord : int {
-  kOrderDone, // blocks that have counted themselves
+  kOrderDone,  // blocks that have counted themselves
+  kOrderBegun, // blocks that have drawn a number
   kOrderWords
 };
+
+/// LDS by which the threads of a block learn its number.
+inline constexpr int64_t kOrderLdsBytes = 4;
 
 } // namespace hk
 

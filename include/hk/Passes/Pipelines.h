@@ -31,8 +31,8 @@ struct GraphPipelineOptions : PassPipelineOptions<GraphPipelineOptions> {
                             llvm::cl::desc("option keys of hk-split")};
   Option<int64_t> splitSegments{*this, "split-segments", llvm::cl::init(0),
                                 llvm::cl::desc("option segments of hk-split")};
-  Option<bool> order{*this, "order", llvm::cl::init(false),
-                     llvm::cl::desc("true: hk-order-launches")};
+  Option<bool> order{*this, "order", llvm::cl::init(true),
+                     llvm::cl::desc("false: no hk-order-launches")};
 };
 
 struct LowerPipelineOptions : PassPipelineOptions<LowerPipelineOptions> {

@@ -64,6 +64,10 @@ void run(Wave &w, const Inst &inst, LaneAddresses &at, unsigned data, int dst) {
   const AtomicOp &op = atomicOps()[inst.op->info];
   bool wide = op.bytes == 8;
   uint64_t wanted = at.mask;
+  if (dst >= 0 && w.launch->sampled) {
+    w.wg->launch->asked = &inst;
+    w.wg->launch->stop = true;
+  }
   checkGlobal(w, inst, at, op.bytes, true, true);
   unsigned words = op.bytes / 4;
   if (w.checks) {

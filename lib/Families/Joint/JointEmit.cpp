@@ -122,7 +122,7 @@ private:
     os << "using " << lds << " = hk::SharedLds<";
     for (size_t i = 0; i < parts.size(); ++i)
       os << (i ? ", " : "") << function(i) << "_lds";
-    os << ">;\n";
+    os << (isOrdered(joint) ? ", hk::OrderLds>;\n" : ">;\n");
     writeHead(variant, lds);
     size_t maps = 0;
     for (auto [i, part] : llvm::enumerate(parts)) {
@@ -150,6 +150,10 @@ private:
     os << ", " << lds << ") {\n  using namespace hk;\n";
     if (spread)
       os << "  beginAfterLast();\n";
+    if (isOrdered(joint))
+      os << "  const Global<u32> order = global<u32>("
+         << words.address(joint.getNumOperands() - 1) << ");\n"
+         << "  block = numberedBlock(order, block, lds.as<OrderLds>());\n";
   }
 
   void writeProblem(size_t i, VariantOp part, StringRef function,
@@ -168,8 +172,7 @@ private:
 
   void writeRun(size_t count) {
     if (isOrdered(joint))
-      os << "  runOrdered(global<u32>("
-         << words.address(joint.getNumOperands() - 1) << "), 0, block";
+      os << "  runOrdered(order, 0, block";
     else
       os << (spread ? "  runSpread(block" : "  runInTurn(block");
     for (size_t i = 0; i < count; ++i)

@@ -79,8 +79,8 @@ public:
           ::hk::sharedMicroseconds(target, loads.data(), int32_t(loads.size()),
                                    int64_t(variant.getThreads()));
     }
-    return time - double(steps.size() - 1) *
-                      (target.launchMicroseconds - ::hk::kWaitMicroseconds);
+    return time -
+           ::hk::orderedSavingMicroseconds(target, int(steps.size()) - 1);
   }
 
   SmallVector<hk_tensor_map_abi>

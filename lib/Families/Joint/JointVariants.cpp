@@ -17,6 +17,8 @@
 #include "JointPlan.h"
 
 #include "hk/Contract/Lds.h"
+#include "hk/Contract/Order.h"
+#include "hk/Dialect/WaitingProblems.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -176,7 +178,7 @@ LogicalResult mlir::hk::addJointVariants(KernelOp joint,
       return failure();
   for (ArrayRef<VariantOp> parts : Combinations(joint).reachable()) {
     SmallVector<Attribute> tiles;
-    int64_t lds = 0;
+    int64_t lds = isOrdered(joint) ? ::hk::kOrderLdsBytes : 0;
     for (VariantOp part : parts) {
       tiles.push_back(part.getTile());
       lds = std::max(lds, int64_t(part.getLdsBytes()));

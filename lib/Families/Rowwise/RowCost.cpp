@@ -35,6 +35,8 @@ static constexpr int64_t kRepeatedCost = 40;
 static constexpr double kTolerance = 1.05;
 /// Bytes that a compute unit loads or stores per clock.
 static constexpr double kBytesPerClock = 64;
+/// Lanes of a compute unit by which RankedTile::microseconds counts.
+static constexpr double kUnitLanes = 128;
 /// Rows that RankedTile::microseconds is of.
 static constexpr double kModelledRows = 4096;
 
@@ -148,7 +150,13 @@ double mlir::hk::rowMicroseconds(const RowPlan &plan,
                                  const ::hk::Target &target,
                                  const RankedTile &ranked, int64_t rows) {
   RowCost::Tile time = timeOf(plan, target, ranked);
-  return std::max(time.perRow * double(rows), time.latency) +
+  double block = 0;
+  // Threads look at all elements again for each that they select. A block has
+  // one unit for that, whose lanes a small one leaves idle in part.
+  if (!plan.selections().empty())
+    block = time.perRow * double(ranked.tile.rows) * target.computeUnits *
+            std::max(1.0, kUnitLanes / double(ranked.tile.threads));
+  return std::max({time.perRow * double(rows), time.latency, block}) +
          ::hk::kMemoryMicroseconds;
 }
 

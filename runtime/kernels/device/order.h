@@ -7,8 +7,9 @@
 //
 // Blocks count themselves when all they have written can be seen by any other
 // block of the launch. A block that waits has a higher number than those that
-// it waits for, and GPUs begin blocks in the order of their numbers (those of
-// one die do, which is enough): these have begun, and end without its help.
+// it waits for, and blocks begin in the order of their numbers: these have
+// begun, and end without its help. NVIDIA's chips begin blocks so; on others a
+// block draws its number when it begins (docs/fusion.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +18,31 @@
 
 #include "hk/Contract/Order.h"
 #include "kernels/device/arch.h"
+#include "kernels/device/launch.h"
 #include "kernels/device/peer.h"
 
 namespace hk {
+
+struct OrderLds {
+  u32 number;
+};
+static_assert(sizeof(OrderLds) == kOrderLdsBytes);
+
+/// The block whose work this one does; those with lower numbers have begun.
+HK_DEV BlockId numberedBlock([[maybe_unused]] Global<u32> words, BlockId block,
+                             [[maybe_unused]] OrderLds &lds) {
+#if defined(__AMDGCN__)
+  static_assert(drawsBlockNumbers(kTarget));
+  if (threadId() == 0)
+    lds.number = exchangeAdd(words + kOrderBegun, 1);
+  barrier();
+  block.x = __builtin_amdgcn_readfirstlane(lds.number);
+  barrier(); // Its LDS is the work's from here on.
+#elif defined(__NVPTX__)
+  static_assert(!drawsBlockNumbers(kTarget));
+#endif
+  return block;
+}
 
 /// Counts this block, when all of its threads are here.
 HK_DEV void countBlock([[maybe_unused]] Global<u32> words) {
