@@ -233,9 +233,12 @@ static int64_t maxSlotsOf(const RowPlan &plan, const Target &target,
   return std::min(slots, most);
 }
 
-/// Whether lanes without a chunk take part in what groups exchange.
-static bool repeatsChunks(const RowPlan &plan, const Target &target) {
-  return ::hk::boundByIssue(target) && plan.stats().empty();
+/// Whether lanes without a chunk take part in what groups exchange: not where
+/// most lanes would have none.
+static bool repeatsChunks(const RowPlan &plan, const Target &target,
+                          int64_t chunks, int64_t lanes) {
+  return ::hk::boundByIssue(target) && plan.stats().empty() &&
+         2 * chunks > lanes;
 }
 
 /// Lanes that share a segment of a row of `chunks`, of which every thread of a
@@ -243,9 +246,10 @@ static bool repeatsChunks(const RowPlan &plan, const Target &target) {
 static int64_t segmentLanes(const RowPlan &plan, const Target &target,
                             int64_t chunks, int64_t vec) {
   int64_t segment = plan.segmentSize(), lanes = segment / vec;
-  bool exchanged = segment % vec == 0 && llvm::isPowerOf2_64(lanes) &&
-                   lanes <= target.waveSize &&
-                   (chunks % lanes == 0 || repeatsChunks(plan, target));
+  bool exchanged =
+      segment % vec == 0 && llvm::isPowerOf2_64(lanes) &&
+      lanes <= target.waveSize &&
+      (chunks % lanes == 0 || repeatsChunks(plan, target, chunks, lanes));
   return exchanged ? lanes : 1;
 }
 
