@@ -19,8 +19,9 @@
 #ifndef HK_KERNELS_ATTENTION_MATRIX_H
 #define HK_KERNELS_ATTENTION_MATRIX_H
 
+#include "kernels/attention/block_order.h"
+#include "kernels/attention/running_softmax.h"
 #include "kernels/attention/runs.h"
-#include "kernels/attention/softmax.h"
 #include "kernels/device/attention/fragments.h"
 
 namespace hk {
@@ -28,15 +29,6 @@ namespace hk {
 template <int Bytes> struct alignas(128) AttentionMatrixShared {
   u8 bytes[Bytes];
 };
-/// What a lane knows of its N rows.
-template <int N> struct AttentionMatrixRows {
-  float maximum[N], sum[N];
-  i64 number[N]; // in the sequence, for regions
-  /// Of the keys being walked over.
-  i32 begin[N], end[N];
-  float scale[N];
-};
-
 template <AttentionSpec S, AttentionTile T, class R = NoRegions>
 struct AttentionMatrix {
   using Args = AttentionArgs<S, R>;
@@ -135,13 +127,21 @@ struct AttentionMatrix {
     }
   };
 
+  /// Whether blocks have rows in the order of block_order.h. Few rows of a
+  /// sequence are few blocks.
+  static constexpr bool kOrdered =
+      kIsCdna && kParts == 1 && T.splitKv == 1 && !S.sharedValues;
+
   /// Blocks of keys may be missing; their rows are read as zeros.
   static constexpr bool kGaps = S.keys == SequenceLayout::Paged;
   static constexpr bool kSoftmax = S.normalizer == Normalizer::Softmax;
+  /// Whether the softmax may multiply scores by their scale.
+  static constexpr bool kMayKeepUnit =
+      kIsCdna && kSoftmax && !S.softcap && !R::kScore;
 
   /// Whether waves with keys of their own have the next tile in registers.
   static constexpr bool kOwnAhead =
-      kArch != Arch::Gfx1100 && kParts > 1 && !kDirect && T.stages == 1;
+      kIsCdna && !kDirect && T.stages == 1 && !S.sharedValues;
   /// And know before where in a cache it lies: loads return in order, so an
   /// entry of the block table that is asked for behind rows is a trip to memory
   /// more.
@@ -176,6 +176,12 @@ struct AttentionMatrix {
     }
   };
 
+  /// Whether a tile of keys is a view of the memory, which bounds it without
+  /// vector instructions.
+  static constexpr bool kViews = kIsCdna && kOneBlock<S, T.bk> && kParts == 1 &&
+                                 !S.sharedValues && S.kType == S.type &&
+                                 S.vType == S.type;
+
   /// Moves one tile of keys and values.
   struct TileCopy {
     KeyCopy k;
@@ -184,7 +190,7 @@ struct AttentionMatrix {
     /// The tile whose blocks are `at`.
     HK_MEM void issue(const Args &a, const AttentionBlock &w,
                       const TileBlocks &at, u8 *lds) {
-      if constexpr (kFindsAhead) {
+      if constexpr (kFindsAhead && !kViews) {
         auto rows = [&](auto p, i64 block, i64 stride, i64 head) {
           return [=, &at](int row) __attribute__((always_inline)) {
             i32 key = minOf(at.first + row, at.last), entry = at.of(key);
@@ -207,7 +213,24 @@ struct AttentionMatrix {
     /// again, masked later. Its value is finite whenever the visible ones are.
     HK_MEM void issue(const Args &a, const AttentionBlock &w, i32 j, i32 end,
                       u8 *lds) {
-      if constexpr (kOneBlock<S, T.bk>) {
+      if constexpr (kViews) {
+        // Behind the end of the keys lie zeros.
+        i32 first = j < end ? j : end - 1;
+        i32 rows = end - j < 0 ? 0 : end - j < T.bk ? end - j : T.bk;
+        KeyOffset from = keyOffset<S>(a, w, first);
+        if (isMissing<S>(a, w, first))
+          rows = 0;
+        auto view = [&](auto p, i64 at, i64 stride, int bytes) {
+          return TileView::ofWholeRows((Global<const u8>)(p + at),
+                                       u32(stride) * u32(sizeof(*p)), u32(rows),
+                                       u32(bytes));
+        };
+        k.issueTile(thread(), view(a.k, from.k, a.kRow, S.headDim * kElement),
+                    lds);
+        v.issueTile(thread(), view(a.v, from.v, a.vRow, S.valueDim * kElement),
+                    lds + kKeyTile);
+        return;
+      } else if constexpr (kOneBlock<S, T.bk>) {
         // Rows at equal distances.
         i32 first = j < end ? j : end - 1, rest = end - 1 - first;
         KeyOffset from = keyOffset<S>(a, w, first);
@@ -267,6 +290,8 @@ struct AttentionMatrix {
             attend(a, w, sh, more);
           });
     } else {
+      if constexpr (kOrdered)
+        id = orderedBlock<S, T>(a, id);
       AttentionBlock w;
       if (locate<S, T>(a, id, w))
         attend(a, w, sh, more);
@@ -448,8 +473,10 @@ private:
       copy.land(x.lds);
       tileBarrier();
       after.find(a, w, j + 2 * STEP, x.end);
-      // Behind the last tile the last key, which nobody reads.
+      // Behind the last tile something that nobody reads.
       copy.issue(a, w, next, x.lds);
+      if constexpr (kParts == 1)
+        keepOrder();
       tile(a, w, f, rows, j, x, x.lds, now);
       now = next;
       next = after;
@@ -483,13 +510,20 @@ private:
                            HK_UNROLL for (int e = 0; e < V; ++e) x[e] *=
                                rows.scale[i] * keyScale<S>(a, w, j + key + e);
                          });
-    f.forEachScore([&](int i, int key, auto &x) __attribute__((always_inline)) {
-      constexpr int V = int(sizeof(x) / sizeof(float));
-      x = finishScore<S, V>(a, w, rows.number[i], j + key, score<S, V>(a, x));
-    });
+    float unit = 1.f;
+    if (kMayKeepUnit && a.scale > 0.f)
+      unit = a.scale * kLog2E;
+    else
+      f.forEachScore([&](int i, int key,
+                         auto &x) __attribute__((always_inline)) {
+        constexpr int V = int(sizeof(x) / sizeof(float));
+        x = finishScore<S, V>(a, w, rows.number[i], j + key, score<S, V>(a, x));
+      });
     mask(a, w, f, rows, j, x, blocks);
-    if constexpr (kSoftmax)
-      normalise(f, rows);
+    if constexpr (kSoftmax && kIsCdna)
+      normaliseScores(f, rows, unit);
+    else if constexpr (kSoftmax)
+      normaliseScores(f, rows);
     if constexpr (R::kWeight)
       f.forEachScore([&](int i, int key, auto &x)
                          __attribute__((always_inline)) {
@@ -542,37 +576,6 @@ private:
                   kUnseen<S>;
             });
     }
-  }
-
-  /// Scores become probabilities relative to the largest so far.
-  HK_DEV void normalise(Fragments &f, Rows &rows) {
-    constexpr int N = Fragments::kRows;
-    float top[N], base[N], factor[N];
-    HK_UNROLL for (int i = 0; i < N; ++i) top[i] = rows.maximum[i];
-    f.forEachScore([&](int i, int, auto &x) __attribute__((always_inline)) {
-      constexpr int V = int(sizeof(x) / sizeof(float));
-      HK_UNROLL for (int e = 0; e < V; ++e) top[i] =
-          __builtin_fmaxf(top[i], x[e]);
-    });
-    Fragments::laneReduce(top,
-                          [](float x, float y) __attribute__((always_inline)) {
-                            return __builtin_fmaxf(x, y);
-                          });
-    HK_UNROLL for (int i = 0; i < N; ++i) {
-      base[i] = softmaxBase(top[i]);
-      factor[i] = softmaxExp2(rows.maximum[i] - base[i]);
-      rows.maximum[i] = top[i];
-      rows.sum[i] *= factor[i];
-    }
-    // Sums stay per lane until the end.
-    f.forEachScore([&](int i, int, auto &x) __attribute__((always_inline)) {
-      constexpr int V = int(sizeof(x) / sizeof(float));
-      HK_UNROLL for (int e = 0; e < V; ++e) {
-        x[e] = softmaxExp2(x[e] - base[i]);
-        rows.sum[i] += x[e];
-      }
-    });
-    f.scaleOutput(factor);
   }
 
   /// Of Count waves the second half hand their parts to the first, and so on.
