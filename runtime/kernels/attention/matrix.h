@@ -56,9 +56,17 @@ struct AttentionMatrix {
   static constexpr bool kMayBeNarrow = kParts > 1 && S.headDim % 16 == 0 &&
                                        S.valueDim % 16 == 0 &&
                                        S.valueScaling == ValueScaling::Result;
-  using Pick = PickAttentionFragments<
-      S.type, kMayBeNarrow ? S.kType : S.type, kMayBeNarrow ? S.vType : S.type,
-      T.bq, T.bk, kKeyBytes, kGroupColumns, kRowWaves, kValueBytes, kGroups>;
+  /// On CDNA waves that share tiles of 16 bits do not transpose values.
+  static constexpr bool kTileOf16 =
+      kIsCdna && kParts == 1 && !S.sharedValues && info(S.type).bits == 16;
+  static constexpr ValueLayout kValueLayout =
+      kTileOf16 && kTarget.transposedLdsRead ? ValueLayout::TransposingReads
+      : kTileOf16 && S.vType == S.type       ? ValueLayout::Columns
+                                             : ValueLayout::Rows;
+  using Pick = PickAttentionFragments<S.type, kMayBeNarrow ? S.kType : S.type,
+                                      kMayBeNarrow ? S.vType : S.type, T.bq,
+                                      T.bk, kKeyBytes, kGroupColumns, kRowWaves,
+                                      kValueBytes, kGroups, kValueLayout>;
   using Fragments = typename Pick::Type;
   /// Whether waves of the same rows have a part of each score.
   static constexpr bool kSharedScores = [] {
@@ -83,12 +91,16 @@ struct AttentionMatrix {
   static constexpr int kThreads = T.waves * kWave;
   /// Threads that move and use one tile of keys.
   static constexpr int kTileThreads = kThreads / kParts;
-  using KeyCopy =
-      typename PickRowCopy<S.kType, kKeyType, T.bk, kKeyRow,
-                           S.headDim * kLdsElement, kTileThreads>::Type;
+  /// Whether copies need no registers.
+  static constexpr bool kMayBeDirect =
+      kArch == Arch::Gfx950 && kParts == 1 && !S.sharedValues && T.stages > 1;
+  using KeyCopy = typename PickRowCopy<S.kType, kKeyType, T.bk, kKeyRow,
+                                       S.headDim * kLdsElement, kTileThreads,
+                                       ValueLayout::Rows, kMayBeDirect>::Type;
   using ValueCopy =
       typename PickRowCopy<S.vType, kValueType, T.bk, kColumns * kLdsElement,
-                           S.valueDim * kLdsElement, kTileThreads>::Type;
+                           S.valueDim * kLdsElement, kTileThreads, kValueLayout,
+                           kMayBeDirect>::Type;
   static_assert(!KeyCopy::kDirect || T.stages >= 2,
                 "direct copies would overwrite the tile being read");
   /// Whether no part of a tile waits in registers.
@@ -140,13 +152,13 @@ struct AttentionMatrix {
       kIsCdna && kSoftmax && !S.softcap && !R::kScore;
 
   /// Whether waves with keys of their own have the next tile in registers.
-  static constexpr bool kOwnAhead =
-      kIsCdna && !kDirect && T.stages == 1 && !S.sharedValues;
+  static constexpr bool kAhead =
+      kIsCdna && !S.sharedValues && (kDirect ? T.stages == 2 : T.stages == 1);
   /// And know before where in a cache it lies: loads return in order, so an
   /// entry of the block table that is asked for behind rows is a trip to memory
   /// more.
   static constexpr bool kFindsAhead =
-      kGaps && kOwnAhead && S.blockRows >= 8 &&
+      kGaps && kAhead && S.blockRows >= 8 &&
       (T.bk % S.blockRows == 0 || S.blockRows % T.bk == 0);
   /// Those entries: of the blocks that a tile from key `first` on lies in.
   /// Behind key `last`, that of its block.
@@ -190,7 +202,9 @@ struct AttentionMatrix {
     /// The tile whose blocks are `at`.
     HK_MEM void issue(const Args &a, const AttentionBlock &w,
                       const TileBlocks &at, u8 *lds) {
-      if constexpr (kFindsAhead && !kViews) {
+      if constexpr (kViews) {
+        issueViews(a, w, at, lds);
+      } else if constexpr (kFindsAhead) {
         auto rows = [&](auto p, i64 block, i64 stride, i64 head) {
           return [=, &at](int row) __attribute__((always_inline)) {
             i32 key = minOf(at.first + row, at.last), entry = at.of(key);
@@ -209,28 +223,36 @@ struct AttentionMatrix {
         issue(a, w, at.first, at.last + 1, lds);
       }
     }
+    /// Behind the end of the keys, and in a block that is missing, lie zeros.
+    HK_MEM void issueViews(const Args &a, const AttentionBlock &w,
+                           const TileBlocks &at, u8 *lds) {
+      i32 left = at.last + 1 - at.first;
+      i32 rows = left < 0 ? 0 : left < T.bk ? left : T.bk;
+      i64 first = at.first < at.last ? at.first : at.last, outer = w.sequence;
+      if constexpr (kGaps) {
+        rows = at.entry[0] < 0 ? 0 : rows;
+        outer = at.entry[0] < 0 ? 0 : at.entry[0];
+        first %= S.blockRows;
+      } else
+        first += w.keyStart;
+      constexpr bool outside =
+          kGaps || S.keys == SequenceLayout::Dense; // rows of several
+      auto view = [&](auto p, i64 sequence, i64 stride, i64 head, int dim) {
+        i64 from = (outside ? outer * sequence : 0) + first * stride;
+        return TileView::ofWholeRows(
+            (Global<const u8>)(p + from + w.head * head),
+            u32(stride) * u32(kElement), u32(rows), u32(dim * kElement));
+      };
+      k.issueTile(thread(), view(a.k, a.kSequence, a.kRow, a.kHead, S.headDim),
+                  lds);
+      v.issueTile(thread(), view(a.v, a.vSequence, a.vRow, a.vHead, S.valueDim),
+                  lds + kKeyTile);
+    }
     /// Keys [j, j + bk). Behind the last visible one, `end` - 1: that key
     /// again, masked later. Its value is finite whenever the visible ones are.
     HK_MEM void issue(const Args &a, const AttentionBlock &w, i32 j, i32 end,
                       u8 *lds) {
-      if constexpr (kViews) {
-        // Behind the end of the keys lie zeros.
-        i32 first = j < end ? j : end - 1;
-        i32 rows = end - j < 0 ? 0 : end - j < T.bk ? end - j : T.bk;
-        KeyOffset from = keyOffset<S>(a, w, first);
-        if (isMissing<S>(a, w, first))
-          rows = 0;
-        auto view = [&](auto p, i64 at, i64 stride, int bytes) {
-          return TileView::ofWholeRows((Global<const u8>)(p + at),
-                                       u32(stride) * u32(sizeof(*p)), u32(rows),
-                                       u32(bytes));
-        };
-        k.issueTile(thread(), view(a.k, from.k, a.kRow, S.headDim * kElement),
-                    lds);
-        v.issueTile(thread(), view(a.v, from.v, a.vRow, S.valueDim * kElement),
-                    lds + kKeyTile);
-        return;
-      } else if constexpr (kOneBlock<S, T.bk>) {
+      if constexpr (kOneBlock<S, T.bk>) {
         // Rows at equal distances.
         i32 first = j < end ? j : end - 1, rest = end - 1 - first;
         KeyOffset from = keyOffset<S>(a, w, first);
@@ -385,12 +407,12 @@ private:
                  i32(minOf(first.end, end)),
                  sh.bytes + part * (kStages * kStage),
                  sh.bytes + kParts * kStages * kStage};
-    if constexpr (kDirect)
+    if constexpr (kAhead)
+      walkNext<step>(a, w, f, rows, walk);
+    else if constexpr (kDirect)
       walkDirect<step>(a, w, f, rows, walk);
     else if constexpr (T.stages > 1)
       walkAhead<step>(a, w, f, rows, walk);
-    else if constexpr (kOwnAhead)
-      walkOwn<step>(a, w, f, rows, walk);
     else
       walkStaged<step>(a, w, f, rows, walk);
   }
@@ -457,10 +479,10 @@ private:
   }
 
   /// Where the next tile but one lies is asked for, the next one is in
-  /// registers while this is multiplied.
+  /// registers, or on its way into the other stage, while this is multiplied.
   template <int STEP>
-  HK_DEV void walkOwn(const Args &a, const AttentionBlock &w, Fragments &f,
-                      Rows &rows, const Walk &x) {
+  HK_DEV void walkNext(const Args &a, const AttentionBlock &w, Fragments &f,
+                       Rows &rows, const Walk &x) {
     if (x.begin >= x.end)
       return;
     TileCopy copy;
@@ -468,19 +490,29 @@ private:
     now.find(a, w, x.begin, x.end);
     next.find(a, w, x.begin + STEP, x.end);
     copy.issue(a, w, now, x.lds);
+    u8 *tileNow = x.lds, *other = x.lds + (kDirect ? kStage : 0);
     for (i32 j = x.begin; j < x.end; j += STEP) {
+      rowCopyWait();
       tileBarrier();
-      copy.land(x.lds);
-      tileBarrier();
+      if constexpr (!kDirect) {
+        copy.land(x.lds);
+        tileBarrier();
+      }
       after.find(a, w, j + 2 * STEP, x.end);
       // Behind the last tile something that nobody reads.
-      copy.issue(a, w, next, x.lds);
+      copy.issue(a, w, next, other);
       if constexpr (kParts == 1)
         keepOrder();
-      tile(a, w, f, rows, j, x, x.lds, now);
+      tile(a, w, f, rows, j, x, tileNow, now);
       now = next;
       next = after;
+      if constexpr (kDirect) {
+        u8 *last = tileNow;
+        tileNow = other;
+        other = last;
+      }
     }
+    rowCopyWait();
   }
 
   template <int STEP>
