@@ -223,6 +223,7 @@ struct AttentionMatrix {
         issue(a, w, at.first, at.last + 1, lds);
       }
     }
+#if defined(__AMDGCN__)
     /// Behind the end of the keys, and in a block that is missing, lie zeros.
     HK_MEM void issueViews(const Args &a, const AttentionBlock &w,
                            const TileBlocks &at, u8 *lds) {
@@ -248,6 +249,7 @@ struct AttentionMatrix {
       v.issueTile(thread(), view(a.v, a.vSequence, a.vRow, a.vHead, S.valueDim),
                   lds + kKeyTile);
     }
+#endif
     /// Keys [j, j + bk). Behind the last visible one, `end` - 1: that key
     /// again, masked later. Its value is finite whenever the visible ones are.
     HK_MEM void issue(const Args &a, const AttentionBlock &w, i32 j, i32 end,

@@ -67,14 +67,42 @@ struct AttentionFragments {
 
   HK_MEM void scores(const u8 *keys) {
     int r = laneId() & 31, h = laneId() >> 5;
-    HK_UNROLL for (int j = 0; j < NS; ++j) {
-      HK_UNROLL for (int i = 0; i < kRows; ++i) s[i][j] = f32x16(0.f);
-      HK_UNROLL for (int k = 0; k < kSteps; ++k) {
-        u32x4 key = *reinterpret_cast<const u32x4 *>(
-            keys + swizzled<HeadBytes>(j * 32 + r, (2 * k + h) * 16));
+    auto read = [&](int j, int k) __attribute__((always_inline)) {
+      return *reinterpret_cast<const u32x4 *>(
+          keys + swizzled<HeadBytes>(j * 32 + r, (2 * k + h) * 16));
+    };
+    HK_UNROLL for (int j = 0; j < NS; ++j)
+        HK_UNROLL for (int i = 0; i < kRows; ++i) s[i][j] = f32x16(0.f);
+    if constexpr (Layout == ValueLayout::Rows) {
+      HK_UNROLL for (int j = 0; j < NS; ++j)
+          HK_UNROLL for (int k = 0; k < kSteps; ++k) {
+        u32x4 key = read(j, k);
         HK_UNROLL for (int i = 0; i < kRows; ++i) s[i][j] =
             Op::step(key, q[i][k], s[i][j]);
       }
+    } else {
+      // Chains that do not wait for each other. Waves of other blocks that are
+      // at their softmax give way, so that blocks of a unit come to alternate.
+      __builtin_amdgcn_s_setprio(1);
+      HK_UNROLL for (int k = 0; k < kSteps; ++k)
+          HK_UNROLL for (int j = 0; j < NS; ++j) {
+        u32x4 key = read(j, k);
+        HK_UNROLL for (int i = 0; i < kRows; ++i) s[i][j] =
+            Op::step(key, q[i][k], s[i][j]);
+      }
+      readAhead<NS * kSteps, kRows * Op::kInstructions, 4>();
+      __builtin_amdgcn_s_setprio(0);
+    }
+  }
+  /// Reads of LDS, each of which Macs matrix instructions need, are Ahead of
+  /// them.
+  template <int Reads, int Macs, int Ahead> HK_MEM static void readAhead() {
+    constexpr int kRead = 0x100, kMatrix = 0x008;
+    __builtin_amdgcn_sched_group_barrier(kRead, Ahead, 0);
+    HK_UNROLL for (int n = 0; n < Reads; ++n) {
+      __builtin_amdgcn_sched_group_barrier(kMatrix, Macs, 0);
+      if (n + Ahead < Reads)
+        __builtin_amdgcn_sched_group_barrier(kRead, 1, 0);
     }
   }
 
@@ -110,6 +138,7 @@ struct AttentionFragments {
         }
       }
     } else if constexpr (Layout != ValueLayout::Rows) {
+      __builtin_amdgcn_s_setprio(1);
       HK_UNROLL for (int k = 0; k < Keys / 16; ++k) {
         u32x4 p[kRows];
         packProbabilities(k, p);
@@ -119,6 +148,7 @@ struct AttentionFragments {
               Op::step(v, p[i], o[i][j]);
         }
       }
+      __builtin_amdgcn_s_setprio(0);
     } else {
       using Group = Vec<u16, kPerm>;
       HK_UNROLL for (int k = 0; k < Keys / 16; ++k) {
