@@ -60,9 +60,9 @@ struct AttentionMatrix {
   static constexpr bool kTileOf16 =
       kIsCdna && kParts == 1 && !S.sharedValues && info(S.type).bits == 16;
   static constexpr ValueLayout kValueLayout =
-      kTileOf16 && kTarget.transposedLdsRead ? ValueLayout::TransposingReads
-      : kTileOf16 && S.vType == S.type       ? ValueLayout::Columns
-                                             : ValueLayout::Rows;
+      !kTileOf16                  ? ValueLayout::Rows
+      : kTarget.transposedLdsRead ? ValueLayout::TransposingReads
+                                  : ValueLayout::Columns;
   using Pick = PickAttentionFragments<S.type, kMayBeNarrow ? S.kType : S.type,
                                       kMayBeNarrow ? S.vType : S.type, T.bq,
                                       T.bk, kKeyBytes, kGroupColumns, kRowWaves,

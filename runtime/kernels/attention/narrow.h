@@ -104,10 +104,31 @@ struct PickRowCopy<D, D, Rows, RowBytes, ValidBytes, Threads> {
   using Type = RowCopy<Rows, RowBytes, ValidBytes, Threads>;
 };
 #if defined(__gfx942__)
+/// Elements of To, of 16 bits, from those of From.
+template <DType From, DType To> struct Widened {
+  template <int N> struct Elements {
+    using Raw = Packed<From, N>;
+    HK_MEM static Vec<u16, N> convert(Raw raw) {
+      if constexpr (From == To)
+        return bitCast<Vec<u16, N>>(raw);
+      else
+        return bitCast<Vec<u16, N>>(
+            packExact<To, N>(convertTo<float, N>(unpack<From, N>(raw))));
+    }
+  };
+};
+template <DType From, DType To, int Rows, int RowBytes, int ValidBytes,
+          int Threads>
+struct PickRowCopy<From, To, Rows, RowBytes, ValidBytes, Threads,
+                   ValueLayout::Columns> {
+  using Type = ColumnCopy<Rows, RowBytes, ValidBytes, Threads,
+                          Widened<From, To>::template Elements>;
+};
 template <DType D, int Rows, int RowBytes, int ValidBytes, int Threads>
 struct PickRowCopy<D, D, Rows, RowBytes, ValidBytes, Threads,
                    ValueLayout::Columns> {
-  using Type = ColumnCopy<Rows, RowBytes, ValidBytes, Threads>;
+  using Type = ColumnCopy<Rows, RowBytes, ValidBytes, Threads,
+                          Widened<D, D>::template Elements>;
 };
 #elif defined(__gfx950__)
 template <DType D, int Rows, int RowBytes, int ValidBytes, int Threads,

@@ -37,7 +37,9 @@ inline constexpr int kAdjacentColumns = Columns % 128 == 0  ? 4
                                                             : 1;
 
 /// Values of Rows keys, of ValidBytes each, as RowBytes / 2 columns.
-template <int Rows, int RowBytes, int ValidBytes, int Threads>
+/// Elements<n>::Raw is n of them in memory, convert(raw) makes a Vec<u16, n>.
+template <int Rows, int RowBytes, int ValidBytes, int Threads,
+          template <int> class Elements>
 struct ColumnCopy {
   static constexpr int Perm = kAdjacentColumns<RowBytes / 2>;
   static constexpr bool kDirect = false;
@@ -51,7 +53,9 @@ struct ColumnCopy {
   /// Chunks that neighbouring lanes have.
   static constexpr int kSide = kChunks % 8 == 0 ? 8 : kChunks;
   using Columns = Vec<u16, kWide>;
-  Columns v[kPerThread][4];
+  using Raw = typename Elements<kWide>::Raw;
+  static constexpr int kRawBytes = int(sizeof(Raw));
+  Raw v[kPerThread][4];
 
   struct Unit {
     int group, chunk;
@@ -75,9 +79,9 @@ struct ColumnCopy {
       HK_UNROLL for (int x = 0; x < 4; ++x) from[x] =
           rowAt(at.exists ? at.group * 4 + x : 0);
       HK_UNROLL for (int x = 0; x < 4; ++x) {
-        v[i][x] = Columns(0);
+        v[i][x] = Raw(0);
         if (valid && (!Gaps || from[x]))
-          v[i][x] = *(Global<const Columns>)(from[x] + at.chunk * kWide * 2);
+          v[i][x] = *(Global<const Raw>)(from[x] + at.chunk * kRawBytes);
       }
     }
   }
@@ -85,8 +89,8 @@ struct ColumnCopy {
     HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
       Unit at = unit(thread, i);
       if (at.exists)
-        HK_UNROLL for (int x = 0; x < 4; ++x) v[i][x] = bitCast<Columns>(
-            view.load<kWide * 2>(at.group * 4 + x, u32(at.chunk) * kWide * 2));
+        HK_UNROLL for (int x = 0; x < 4; ++x) v[i][x] = bitCast<Raw>(
+            view.load<kRawBytes>(at.group * 4 + x, u32(at.chunk) * kRawBytes));
     }
   }
   HK_MEM void land(int thread, u8 *lds) {
@@ -94,6 +98,9 @@ struct ColumnCopy {
       Unit at = unit(thread, i);
       if (!at.exists)
         continue;
+      Columns t[4];
+      HK_UNROLL for (int x = 0; x < 4; ++x) t[x] =
+          Elements<kWide>::convert(v[i][x]);
       int place = at.group / 4 * 2 + (at.group & 1);
       HK_UNROLL for (int e = 0; e < kWide; ++e) {
         int row = rowOf(at.chunk * kWide + e);
@@ -101,7 +108,7 @@ struct ColumnCopy {
                                          columnChunk<kColumnBytes>(row, place) *
                                              16 +
                                          (at.group >> 1 & 1) * 8) =
-            Vec<u16, 4>{v[i][0][e], v[i][1][e], v[i][2][e], v[i][3][e]};
+            Vec<u16, 4>{t[0][e], t[1][e], t[2][e], t[3][e]};
       }
     }
   }
