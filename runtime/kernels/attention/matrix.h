@@ -149,11 +149,12 @@ struct AttentionMatrix {
   static constexpr bool kSoftmax = S.normalizer == Normalizer::Softmax;
   /// Whether the softmax may multiply scores by their scale.
   static constexpr bool kMayKeepUnit =
-      kIsCdna && kSoftmax && !S.softcap && !R::kScore;
+      kTileOf16 && kSoftmax && !S.softcap && !R::kScore;
 
-  /// Whether waves with keys of their own have the next tile in registers.
+  /// Whether the next tile is in registers, or on its way into LDS.
   static constexpr bool kAhead =
       kIsCdna && !S.sharedValues && (kDirect ? T.stages == 2 : T.stages == 1);
+  static_assert(!kIsCdna || !kDirect || kAhead, "walkNext waits for copies");
   /// And know before where in a cache it lies: loads return in order, so an
   /// entry of the block table that is asked for behind rows is a trip to memory
   /// more.
@@ -494,7 +495,8 @@ private:
     copy.issue(a, w, now, x.lds);
     u8 *tileNow = x.lds, *other = x.lds + (kDirect ? kStage : 0);
     for (i32 j = x.begin; j < x.end; j += STEP) {
-      rowCopyWait();
+      if constexpr (kDirect)
+        KeyCopy::wait();
       tileBarrier();
       if constexpr (!kDirect) {
         copy.land(x.lds);
@@ -514,7 +516,8 @@ private:
         other = last;
       }
     }
-    rowCopyWait();
+    if constexpr (kDirect)
+      KeyCopy::wait();
   }
 
   template <int STEP>
@@ -554,7 +557,7 @@ private:
         x = finishScore<S, V>(a, w, rows.number[i], j + key, score<S, V>(a, x));
       });
     mask(a, w, f, rows, j, x, blocks);
-    if constexpr (kSoftmax && kIsCdna)
+    if constexpr (kSoftmax && kTileOf16)
       normaliseScores(f, rows, unit);
     else if constexpr (kSoftmax)
       normaliseScores(f, rows);

@@ -132,7 +132,8 @@ template <int RowBytes> HK_DEV int transposedChunk(int row, int chunk) {
   return chunk;
 }
 
-/// RowCopy without registers, for rows of keys or of values.
+/// RowCopy without registers, for rows of keys or of values; wait() is for all
+/// that this thread issued.
 template <int Rows, int RowBytes, int ValidBytes, int Threads, bool Values>
 struct DirectRowCopy {
   static constexpr bool kDirect = true;
@@ -177,6 +178,9 @@ struct DirectRowCopy {
       view.copy16(i, at.row, at.byte,
                   lds + (i * Threads + waveId() * kWave) * 16);
     }
+  }
+  HK_MEM static void wait() {
+    __builtin_amdgcn_s_waitcnt(0x0f70); // vmcnt(0), no other counter
   }
   HK_MEM void land(int, u8 *) {}
 };

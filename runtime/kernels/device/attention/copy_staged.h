@@ -68,12 +68,7 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
   }
 };
 
-/// Waits for every copy this thread issued; those through registers need none.
-HK_DEV void rowCopyWait() {
-#if defined(__gfx950__)
-  __builtin_amdgcn_s_waitcnt(0x0f70); // vmcnt(0), no other counter
-#endif
-}
+HK_DEV void rowCopyWait() {}
 HK_DEV void rowCopyCommit() {}
 template <int PENDING> HK_DEV void rowCopyWaitBut() {}
 
