@@ -1,6 +1,7 @@
 // The variants of attention: a decode step takes the tile with fewest rows.
 // RUN: hk-opt %s --hk-assign-target=target=host --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefixes=CHECK,HOST
 // RUN: hk-opt %s --hk-assign-target=target=gfx942 --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefixes=CHECK,CDNA
+// RUN: hk-opt %s --hk-assign-target=target=gfx950 --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefix=GFX950
 // RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefixes=CHECK,SM90
 // RUN: hk-opt %s --hk-assign-target=target=gfx1100 --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefixes=CHECK,RDNA
 
@@ -20,6 +21,7 @@
 // CDNA: hk.launch_dims if %[[FEW]] grid(%[[X]], %[[C2]], %[[C1]])
 // HOST: hk.variant @v1 #hk.attention_tile<bq = 64, bk = 128, waves = 1, stages = 1, splitKv = 1> threads 1 lds 131584
 // CDNA: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 64, waves = 4, stages = 1, splitKv = 1> threads 256 lds 16384
+// GFX950: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 64, waves = 4, stages = 2, splitKv = 1> threads 256 lds 32768
 // SM90: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 192, waves = 12, stages = 2, splitKv = 1> threads 384 lds 115800
 // SM90: hk.variant @v2 #hk.attention_tile<bq = 64, bk = 64, waves = 4, stages = 2, splitKv = 1> threads 128 lds 32768
 // RDNA: hk.variant @v1 #hk.attention_tile<bq = 64, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 128 lds 8192

@@ -19,8 +19,9 @@
 #ifndef HK_KERNELS_ATTENTION_MATRIX_H
 #define HK_KERNELS_ATTENTION_MATRIX_H
 
+#include "kernels/attention/block_order.h"
+#include "kernels/attention/running_softmax.h"
 #include "kernels/attention/runs.h"
-#include "kernels/attention/softmax.h"
 #include "kernels/device/attention/fragments.h"
 
 namespace hk {
@@ -28,15 +29,6 @@ namespace hk {
 template <int Bytes> struct alignas(128) AttentionMatrixShared {
   u8 bytes[Bytes];
 };
-/// What a lane knows of its N rows.
-template <int N> struct AttentionMatrixRows {
-  float maximum[N], sum[N];
-  i64 number[N]; // in the sequence, for regions
-  /// Of the keys being walked over.
-  i32 begin[N], end[N];
-  float scale[N];
-};
-
 template <AttentionSpec S, AttentionTile T, class R = NoRegions>
 struct AttentionMatrix {
   using Args = AttentionArgs<S, R>;
@@ -64,9 +56,17 @@ struct AttentionMatrix {
   static constexpr bool kMayBeNarrow = kParts > 1 && S.headDim % 16 == 0 &&
                                        S.valueDim % 16 == 0 &&
                                        S.valueScaling == ValueScaling::Result;
-  using Pick = PickAttentionFragments<
-      S.type, kMayBeNarrow ? S.kType : S.type, kMayBeNarrow ? S.vType : S.type,
-      T.bq, T.bk, kKeyBytes, kGroupColumns, kRowWaves, kValueBytes, kGroups>;
+  /// On CDNA waves that share tiles of 16 bits do not transpose values.
+  static constexpr bool kTileOf16 =
+      kIsCdna && kParts == 1 && !S.sharedValues && info(S.type).bits == 16;
+  static constexpr ValueLayout kValueLayout =
+      !kTileOf16                  ? ValueLayout::Rows
+      : kTarget.transposedLdsRead ? ValueLayout::TransposingReads
+                                  : ValueLayout::Columns;
+  using Pick = PickAttentionFragments<S.type, kMayBeNarrow ? S.kType : S.type,
+                                      kMayBeNarrow ? S.vType : S.type, T.bq,
+                                      T.bk, kKeyBytes, kGroupColumns, kRowWaves,
+                                      kValueBytes, kGroups, kValueLayout>;
   using Fragments = typename Pick::Type;
   /// Whether waves of the same rows have a part of each score.
   static constexpr bool kSharedScores = [] {
@@ -91,12 +91,16 @@ struct AttentionMatrix {
   static constexpr int kThreads = T.waves * kWave;
   /// Threads that move and use one tile of keys.
   static constexpr int kTileThreads = kThreads / kParts;
-  using KeyCopy =
-      typename PickRowCopy<S.kType, kKeyType, T.bk, kKeyRow,
-                           S.headDim * kLdsElement, kTileThreads>::Type;
+  /// Whether copies need no registers.
+  static constexpr bool kMayBeDirect =
+      kArch == Arch::Gfx950 && kParts == 1 && !S.sharedValues && T.stages > 1;
+  using KeyCopy = typename PickRowCopy<S.kType, kKeyType, T.bk, kKeyRow,
+                                       S.headDim * kLdsElement, kTileThreads,
+                                       ValueLayout::Rows, kMayBeDirect>::Type;
   using ValueCopy =
       typename PickRowCopy<S.vType, kValueType, T.bk, kColumns * kLdsElement,
-                           S.valueDim * kLdsElement, kTileThreads>::Type;
+                           S.valueDim * kLdsElement, kTileThreads, kValueLayout,
+                           kMayBeDirect>::Type;
   static_assert(!KeyCopy::kDirect || T.stages >= 2,
                 "direct copies would overwrite the tile being read");
   /// Whether no part of a tile waits in registers.
@@ -135,18 +139,27 @@ struct AttentionMatrix {
     }
   };
 
+  /// Whether blocks have rows in the order of block_order.h. Few rows of a
+  /// sequence are few blocks.
+  static constexpr bool kOrdered =
+      kIsCdna && kParts == 1 && T.splitKv == 1 && !S.sharedValues;
+
   /// Blocks of keys may be missing; their rows are read as zeros.
   static constexpr bool kGaps = S.keys == SequenceLayout::Paged;
   static constexpr bool kSoftmax = S.normalizer == Normalizer::Softmax;
+  /// Whether the softmax may multiply scores by their scale.
+  static constexpr bool kMayKeepUnit =
+      kTileOf16 && kSoftmax && !S.softcap && !R::kScore;
 
-  /// Whether waves with keys of their own have the next tile in registers.
-  static constexpr bool kOwnAhead =
-      kArch != Arch::Gfx1100 && kParts > 1 && !kDirect && T.stages == 1;
+  /// Whether the next tile is in registers, or on its way into LDS.
+  static constexpr bool kAhead =
+      kIsCdna && !S.sharedValues && (kDirect ? T.stages == 2 : T.stages == 1);
+  static_assert(!kIsCdna || !kDirect || kAhead, "walkNext waits for copies");
   /// And know before where in a cache it lies: loads return in order, so an
   /// entry of the block table that is asked for behind rows is a trip to memory
   /// more.
   static constexpr bool kFindsAhead =
-      kGaps && kOwnAhead && S.blockRows >= 8 &&
+      kGaps && kAhead && S.blockRows >= 8 &&
       (T.bk % S.blockRows == 0 || S.blockRows % T.bk == 0);
   /// Those entries: of the blocks that a tile from key `first` on lies in.
   /// Behind key `last`, that of its block.
@@ -176,6 +189,12 @@ struct AttentionMatrix {
     }
   };
 
+  /// Whether a tile of keys is a view of the memory, which bounds it without
+  /// vector instructions.
+  static constexpr bool kViews = kIsCdna && kOneBlock<S, T.bk> && kParts == 1 &&
+                                 !S.sharedValues && S.kType == S.type &&
+                                 S.vType == S.type;
+
   /// Moves one tile of keys and values.
   struct TileCopy {
     KeyCopy k;
@@ -184,7 +203,9 @@ struct AttentionMatrix {
     /// The tile whose blocks are `at`.
     HK_MEM void issue(const Args &a, const AttentionBlock &w,
                       const TileBlocks &at, u8 *lds) {
-      if constexpr (kFindsAhead) {
+      if constexpr (kViews) {
+        issueViews(a, w, at, lds);
+      } else if constexpr (kFindsAhead) {
         auto rows = [&](auto p, i64 block, i64 stride, i64 head) {
           return [=, &at](int row) __attribute__((always_inline)) {
             i32 key = minOf(at.first + row, at.last), entry = at.of(key);
@@ -203,6 +224,33 @@ struct AttentionMatrix {
         issue(a, w, at.first, at.last + 1, lds);
       }
     }
+#if defined(__AMDGCN__)
+    /// Behind the end of the keys, and in a block that is missing, lie zeros.
+    HK_MEM void issueViews(const Args &a, const AttentionBlock &w,
+                           const TileBlocks &at, u8 *lds) {
+      i32 left = at.last + 1 - at.first;
+      i32 rows = left < 0 ? 0 : left < T.bk ? left : T.bk;
+      i64 first = at.first < at.last ? at.first : at.last, outer = w.sequence;
+      if constexpr (kGaps) {
+        rows = at.entry[0] < 0 ? 0 : rows;
+        outer = at.entry[0] < 0 ? 0 : at.entry[0];
+        first %= S.blockRows;
+      } else
+        first += w.keyStart;
+      constexpr bool outside =
+          kGaps || S.keys == SequenceLayout::Dense; // rows of several
+      auto view = [&](auto p, i64 sequence, i64 stride, i64 head, int dim) {
+        i64 from = (outside ? outer * sequence : 0) + first * stride;
+        return TileView::ofWholeRows(
+            (Global<const u8>)(p + from + w.head * head),
+            u32(stride) * u32(kElement), u32(rows), u32(dim * kElement));
+      };
+      k.issueTile(thread(), view(a.k, a.kSequence, a.kRow, a.kHead, S.headDim),
+                  lds);
+      v.issueTile(thread(), view(a.v, a.vSequence, a.vRow, a.vHead, S.valueDim),
+                  lds + kKeyTile);
+    }
+#endif
     /// Keys [j, j + bk). Behind the last visible one, `end` - 1: that key
     /// again, masked later. Its value is finite whenever the visible ones are.
     HK_MEM void issue(const Args &a, const AttentionBlock &w, i32 j, i32 end,
@@ -267,6 +315,8 @@ struct AttentionMatrix {
             attend(a, w, sh, more);
           });
     } else {
+      if constexpr (kOrdered)
+        id = orderedBlock<S, T>(a, id);
       AttentionBlock w;
       if (locate<S, T>(a, id, w))
         attend(a, w, sh, more);
@@ -360,12 +410,12 @@ private:
                  i32(minOf(first.end, end)),
                  sh.bytes + part * (kStages * kStage),
                  sh.bytes + kParts * kStages * kStage};
-    if constexpr (kDirect)
+    if constexpr (kAhead)
+      walkNext<step>(a, w, f, rows, walk);
+    else if constexpr (kDirect)
       walkDirect<step>(a, w, f, rows, walk);
     else if constexpr (T.stages > 1)
       walkAhead<step>(a, w, f, rows, walk);
-    else if constexpr (kOwnAhead)
-      walkOwn<step>(a, w, f, rows, walk);
     else
       walkStaged<step>(a, w, f, rows, walk);
   }
@@ -432,10 +482,10 @@ private:
   }
 
   /// Where the next tile but one lies is asked for, the next one is in
-  /// registers while this is multiplied.
+  /// registers, or on its way into the other stage, while this is multiplied.
   template <int STEP>
-  HK_DEV void walkOwn(const Args &a, const AttentionBlock &w, Fragments &f,
-                      Rows &rows, const Walk &x) {
+  HK_DEV void walkNext(const Args &a, const AttentionBlock &w, Fragments &f,
+                       Rows &rows, const Walk &x) {
     if (x.begin >= x.end)
       return;
     TileCopy copy;
@@ -443,17 +493,31 @@ private:
     now.find(a, w, x.begin, x.end);
     next.find(a, w, x.begin + STEP, x.end);
     copy.issue(a, w, now, x.lds);
+    u8 *tileNow = x.lds, *other = x.lds + (kDirect ? kStage : 0);
     for (i32 j = x.begin; j < x.end; j += STEP) {
+      if constexpr (kDirect)
+        KeyCopy::wait();
       tileBarrier();
-      copy.land(x.lds);
-      tileBarrier();
+      if constexpr (!kDirect) {
+        copy.land(x.lds);
+        tileBarrier();
+      }
       after.find(a, w, j + 2 * STEP, x.end);
-      // Behind the last tile the last key, which nobody reads.
-      copy.issue(a, w, next, x.lds);
-      tile(a, w, f, rows, j, x, x.lds, now);
+      // Behind the last tile something that nobody reads.
+      copy.issue(a, w, next, other);
+      if constexpr (kParts == 1)
+        keepOrder();
+      tile(a, w, f, rows, j, x, tileNow, now);
       now = next;
       next = after;
+      if constexpr (kDirect) {
+        u8 *last = tileNow;
+        tileNow = other;
+        other = last;
+      }
     }
+    if constexpr (kDirect)
+      KeyCopy::wait();
   }
 
   template <int STEP>
@@ -483,13 +547,20 @@ private:
                            HK_UNROLL for (int e = 0; e < V; ++e) x[e] *=
                                rows.scale[i] * keyScale<S>(a, w, j + key + e);
                          });
-    f.forEachScore([&](int i, int key, auto &x) __attribute__((always_inline)) {
-      constexpr int V = int(sizeof(x) / sizeof(float));
-      x = finishScore<S, V>(a, w, rows.number[i], j + key, score<S, V>(a, x));
-    });
+    float unit = 1.f;
+    if (kMayKeepUnit && a.scale > 0.f)
+      unit = a.scale * kLog2E;
+    else
+      f.forEachScore([&](int i, int key,
+                         auto &x) __attribute__((always_inline)) {
+        constexpr int V = int(sizeof(x) / sizeof(float));
+        x = finishScore<S, V>(a, w, rows.number[i], j + key, score<S, V>(a, x));
+      });
     mask(a, w, f, rows, j, x, blocks);
-    if constexpr (kSoftmax)
-      normalise(f, rows);
+    if constexpr (kSoftmax && kTileOf16)
+      normaliseScores(f, rows, unit);
+    else if constexpr (kSoftmax)
+      normaliseScores(f, rows);
     if constexpr (R::kWeight)
       f.forEachScore([&](int i, int key, auto &x)
                          __attribute__((always_inline)) {
@@ -542,37 +613,6 @@ private:
                   kUnseen<S>;
             });
     }
-  }
-
-  /// Scores become probabilities relative to the largest so far.
-  HK_DEV void normalise(Fragments &f, Rows &rows) {
-    constexpr int N = Fragments::kRows;
-    float top[N], base[N], factor[N];
-    HK_UNROLL for (int i = 0; i < N; ++i) top[i] = rows.maximum[i];
-    f.forEachScore([&](int i, int, auto &x) __attribute__((always_inline)) {
-      constexpr int V = int(sizeof(x) / sizeof(float));
-      HK_UNROLL for (int e = 0; e < V; ++e) top[i] =
-          __builtin_fmaxf(top[i], x[e]);
-    });
-    Fragments::laneReduce(top,
-                          [](float x, float y) __attribute__((always_inline)) {
-                            return __builtin_fmaxf(x, y);
-                          });
-    HK_UNROLL for (int i = 0; i < N; ++i) {
-      base[i] = softmaxBase(top[i]);
-      factor[i] = softmaxExp2(rows.maximum[i] - base[i]);
-      rows.maximum[i] = top[i];
-      rows.sum[i] *= factor[i];
-    }
-    // Sums stay per lane until the end.
-    f.forEachScore([&](int i, int, auto &x) __attribute__((always_inline)) {
-      constexpr int V = int(sizeof(x) / sizeof(float));
-      HK_UNROLL for (int e = 0; e < V; ++e) {
-        x[e] = softmaxExp2(x[e] - base[i]);
-        rows.sum[i] += x[e];
-      }
-    });
-    f.scaleOutput(factor);
   }
 
   /// Of Count waves the second half hand their parts to the first, and so on.

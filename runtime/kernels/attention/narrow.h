@@ -50,7 +50,7 @@ template <DType From, DType To> struct Widening {
 /// RowCopy of rows that have another type in memory: through registers, where
 /// they keep that type until they land.
 template <DType From, DType To, int Rows, int RowBytes, int ValidBytes,
-          int Threads>
+          int Threads, ValueLayout Layout = ValueLayout::Rows>
 struct WideningRowCopy {
   static constexpr bool kDirect = false;
   using W = Widening<From, To>;
@@ -75,22 +75,69 @@ struct WideningRowCopy {
     HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
       int s = i * Threads + thread, row = s / kChunks, ch = s % kChunks;
       if (kExact || row < Rows)
-        *reinterpret_cast<u32x4 *>(lds + row * RowBytes +
-                                   swizzleChunk<RowBytes>(row, ch) * 16) =
+        *reinterpret_cast<u32x4 *>(lds + row * RowBytes + place(row, ch) * 16) =
             W::convert(v[i]);
     }
   }
+
+private:
+  HK_MEM static int place(int row, int chunk) {
+#if defined(__gfx950__)
+    if constexpr (Layout == ValueLayout::TransposingReads)
+      return transposedChunk<RowBytes>(row, chunk);
+#endif
+    return swizzleChunk<RowBytes>(row, chunk);
+  }
 };
 
+/// The copy of keys, or of values that lie as Layout says; Direct: where it
+/// needs no registers, if there is one.
 template <DType From, DType To, int Rows, int RowBytes, int ValidBytes,
-          int Threads>
+          int Threads, ValueLayout Layout = ValueLayout::Rows,
+          bool Direct = false>
 struct PickRowCopy {
-  using Type = WideningRowCopy<From, To, Rows, RowBytes, ValidBytes, Threads>;
+  using Type =
+      WideningRowCopy<From, To, Rows, RowBytes, ValidBytes, Threads, Layout>;
 };
 template <DType D, int Rows, int RowBytes, int ValidBytes, int Threads>
 struct PickRowCopy<D, D, Rows, RowBytes, ValidBytes, Threads> {
   using Type = RowCopy<Rows, RowBytes, ValidBytes, Threads>;
 };
+#if defined(__gfx942__)
+/// Elements of To, of 16 bits, from those of From.
+template <DType From, DType To> struct Widened {
+  template <int N> struct Elements {
+    using Raw = Packed<From, N>;
+    HK_MEM static Vec<u16, N> convert(Raw raw) {
+      if constexpr (From == To)
+        return bitCast<Vec<u16, N>>(raw);
+      else
+        return bitCast<Vec<u16, N>>(
+            packExact<To, N>(convertTo<float, N>(unpack<From, N>(raw))));
+    }
+  };
+};
+template <DType From, DType To, int Rows, int RowBytes, int ValidBytes,
+          int Threads>
+struct PickRowCopy<From, To, Rows, RowBytes, ValidBytes, Threads,
+                   ValueLayout::Columns> {
+  using Type = ColumnCopy<Rows, RowBytes, ValidBytes, Threads,
+                          Widened<From, To>::template Elements>;
+};
+template <DType D, int Rows, int RowBytes, int ValidBytes, int Threads>
+struct PickRowCopy<D, D, Rows, RowBytes, ValidBytes, Threads,
+                   ValueLayout::Columns> {
+  using Type = ColumnCopy<Rows, RowBytes, ValidBytes, Threads,
+                          Widened<D, D>::template Elements>;
+};
+#elif defined(__gfx950__)
+template <DType D, int Rows, int RowBytes, int ValidBytes, int Threads,
+          ValueLayout Layout>
+struct PickRowCopy<D, D, Rows, RowBytes, ValidBytes, Threads, Layout, true> {
+  using Type = DirectRowCopy<Rows, RowBytes, ValidBytes, Threads,
+                             Layout == ValueLayout::TransposingReads>;
+};
+#endif
 #endif
 
 //===----------------------------------------------------------------------===//

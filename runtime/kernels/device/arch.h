@@ -36,6 +36,7 @@ inline constexpr const Target &kTarget = targetOf(kArch);
 /// Lanes of a wave; 1 on the host.
 inline constexpr int kWave = kTarget.waveSize;
 inline constexpr bool kIsHost = kArch == Arch::Host;
+inline constexpr bool kIsCdna = kArch == Arch::Gfx942 || kArch == Arch::Gfx950;
 
 /// Gives each block of a cluster of BLOCKS the K values that the first lane of
 /// each of its WAVES waves has, in the order of the waves. Every thread of the

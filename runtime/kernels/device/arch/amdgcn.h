@@ -38,6 +38,10 @@ HK_DEV void waveBarrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
 }
 
+/// What stands before it stays there in the code: the compiler delays loads
+/// otherwise, as they take registers.
+HK_DEV void keepOrder() { __builtin_amdgcn_sched_barrier(0); }
+
 /// Whether what only some lanes need, as NaN does, is done by a branch that the
 /// whole wave takes: a compare for two elements is then all that it costs. For
 /// kernels that define HK_VOTES and are bound by the vector unit; a loop over

@@ -75,6 +75,9 @@ HK_DEV void clusterShare(const float (&v)[K], float *scratch) {
 /// Orders LDS accesses of the threads of a wave, which all take part.
 HK_DEV void waveBarrier() { __nvvm_bar_warp_sync(~0u); }
 
+/// See amdgcn.h: ptxas orders loads as it likes.
+HK_DEV void keepOrder() {}
+
 inline constexpr bool kNativeMaximum = true;
 inline constexpr bool kVotes = false;
 template <int V> HK_DEV u32 encodeFp4(Vec<float, V> x);

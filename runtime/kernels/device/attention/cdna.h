@@ -17,13 +17,14 @@
 #ifndef HK_KERNELS_DEVICE_ATTENTION_CDNA_H
 #define HK_KERNELS_DEVICE_ATTENTION_CDNA_H
 
-#include "kernels/device/attention/copy_staged.h"
+#include "kernels/device/attention/copy_cdna.h"
 #include "kernels/device/mma/cdna.h"
 
 namespace hk {
 
 template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves,
-          int ValueBytes = Columns * info(D).bits / 8>
+          int ValueBytes = Columns * info(D).bits / 8,
+          ValueLayout Layout = ValueLayout::Rows>
 struct AttentionFragments {
   using Op = Mfma<D>;
   static constexpr int kThreads = Waves * 64;
@@ -32,10 +33,11 @@ struct AttentionFragments {
   static constexpr int NS = Keys / 32, NO = Columns / 32;
   static constexpr int kSteps = HeadBytes / 32;
   static constexpr int kValueBytes = ValueBytes;
-  static constexpr int kPerm = D == DType::F32 ? 1
-                               : NO % 4 == 0   ? 4
-                               : NO % 2 == 0   ? 2
-                                               : 1;
+  /// Transposing reads give lanes neighbouring columns.
+  static constexpr int kPerm =
+      D == DType::F32 || Layout == ValueLayout::TransposingReads
+          ? 1
+          : kAdjacentColumns<Columns>;
   static_assert(kRows * Waves * 32 == Rows && NS * 32 == Keys &&
                 NO * 32 == Columns && HeadBytes % 64 == 0);
 
@@ -65,14 +67,42 @@ struct AttentionFragments {
 
   HK_MEM void scores(const u8 *keys) {
     int r = laneId() & 31, h = laneId() >> 5;
-    HK_UNROLL for (int j = 0; j < NS; ++j) {
-      HK_UNROLL for (int i = 0; i < kRows; ++i) s[i][j] = f32x16(0.f);
-      HK_UNROLL for (int k = 0; k < kSteps; ++k) {
-        u32x4 key = *reinterpret_cast<const u32x4 *>(
-            keys + swizzled<HeadBytes>(j * 32 + r, (2 * k + h) * 16));
+    auto read = [&](int j, int k) __attribute__((always_inline)) {
+      return *reinterpret_cast<const u32x4 *>(
+          keys + swizzled<HeadBytes>(j * 32 + r, (2 * k + h) * 16));
+    };
+    HK_UNROLL for (int j = 0; j < NS; ++j)
+        HK_UNROLL for (int i = 0; i < kRows; ++i) s[i][j] = f32x16(0.f);
+    if constexpr (Layout == ValueLayout::Rows) {
+      HK_UNROLL for (int j = 0; j < NS; ++j)
+          HK_UNROLL for (int k = 0; k < kSteps; ++k) {
+        u32x4 key = read(j, k);
         HK_UNROLL for (int i = 0; i < kRows; ++i) s[i][j] =
             Op::step(key, q[i][k], s[i][j]);
       }
+    } else {
+      // Chains that do not wait for each other. Waves of other blocks that are
+      // at their softmax give way, so that blocks of a unit come to alternate.
+      __builtin_amdgcn_s_setprio(1);
+      HK_UNROLL for (int k = 0; k < kSteps; ++k)
+          HK_UNROLL for (int j = 0; j < NS; ++j) {
+        u32x4 key = read(j, k);
+        HK_UNROLL for (int i = 0; i < kRows; ++i) s[i][j] =
+            Op::step(key, q[i][k], s[i][j]);
+      }
+      readAhead<NS * kSteps, kRows * Op::kInstructions, 4>();
+      __builtin_amdgcn_s_setprio(0);
+    }
+  }
+  /// Reads of LDS, each of which Macs matrix instructions need, are Ahead of
+  /// them.
+  template <int Reads, int Macs, int Ahead> HK_MEM static void readAhead() {
+    constexpr int kRead = 0x100, kMatrix = 0x008;
+    __builtin_amdgcn_sched_group_barrier(kRead, Ahead, 0);
+    HK_UNROLL for (int n = 0; n < Reads; ++n) {
+      __builtin_amdgcn_sched_group_barrier(kMatrix, Macs, 0);
+      if (n + Ahead < Reads)
+        __builtin_amdgcn_sched_group_barrier(kRead, 1, 0);
     }
   }
 
@@ -107,14 +137,23 @@ struct AttentionFragments {
               Op::step(v, p[i], o[i][j]);
         }
       }
+    } else if constexpr (Layout != ValueLayout::Rows) {
+      __builtin_amdgcn_s_setprio(1);
+      HK_UNROLL for (int k = 0; k < Keys / 16; ++k) {
+        u32x4 p[kRows];
+        packProbabilities(k, p);
+        HK_UNROLL for (int j = 0; j < NO; ++j) {
+          u32x4 v = column(tile, k, j);
+          HK_UNROLL for (int i = 0; i < kRows; ++i) o[i][j] =
+              Op::step(v, p[i], o[i][j]);
+        }
+      }
+      __builtin_amdgcn_s_setprio(0);
     } else {
       using Group = Vec<u16, kPerm>;
       HK_UNROLL for (int k = 0; k < Keys / 16; ++k) {
         u32x4 p[kRows];
-        HK_UNROLL for (int i = 0; i < kRows; ++i)
-            HK_UNROLL for (int e = 0; e < 4; ++e) p[i][e] =
-                packPair<D>(s[i][k / 2][k % 2 * 8 + 2 * e],
-                            s[i][k / 2][k % 2 * 8 + 2 * e + 1]);
+        packProbabilities(k, p);
         HK_UNROLL for (int jb = 0; jb < NO; jb += kPerm) {
           Group t[8];
           HK_UNROLL for (int x = 0; x < 8; ++x) t[x] =
@@ -131,6 +170,36 @@ struct AttentionFragments {
         }
       }
     }
+  }
+
+  /// Those of step k.
+  HK_MEM void packProbabilities(int k, u32x4 (&p)[kRows]) {
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int e = 0; e < 4; ++e) p[i][e] = packPair<D>(
+            s[i][k / 2][k % 2 * 8 + 2 * e], s[i][k / 2][k % 2 * 8 + 2 * e + 1]);
+  }
+  /// Of fragment j, what step k multiplies.
+  HK_MEM static u32x4 column(const u8 *tile, int k, int j) {
+    int l = laneId(), h = l >> 5;
+    if constexpr (Layout == ValueLayout::Columns) {
+      int row = j * 32 + (l & 31);
+      return *reinterpret_cast<const u32x4 *>(
+          tile + row * (Keys * 2) + columnChunk<Keys * 2>(row, 2 * k + h) * 16);
+    }
+#if defined(__gfx950__)
+    // A lane reads 4 columns of a key and gets 4 keys of a column.
+    auto read = [&](int key) __attribute__((always_inline)) {
+      int row = key + h * 4 + (l >> 2 & 3), byte = j * 64 + (l & 16) * 2;
+      int chunk = byte / 16 + (l >> 1 & 1);
+      auto at = (__attribute__((address_space(
+          3))) Vec<i16, 4> *)(tile + row * kValueBytes +
+                              transposedChunk<kValueBytes>(row, chunk) * 16 +
+                              (l & 1) * 8);
+      return bitCast<u32x2>(__builtin_amdgcn_ds_read_tr16_b64_v4i16(at));
+    };
+    u32x2 lo = read(k * 16), hi = read(k * 16 + 8);
+    return {lo[0], lo[1], hi[0], hi[1]};
+#endif
   }
 
   /// f(slot, key, f32x4 &): four consecutive keys.

@@ -13,6 +13,7 @@
 #define HK_KERNELS_DEVICE_ATTENTION_COPYSTAGED_H
 
 #include "kernels/device/mma/swizzle.h"
+#include "kernels/device/mma/view.h"
 
 namespace hk {
 
@@ -47,6 +48,14 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
           v[i] = *(Global<const u32x4>)(rowAt(row) + ch * 16);
         }
       }
+    }
+  }
+  /// Rows at equal distances; those outside of the view are zeros.
+  HK_MEM void issueTile(int thread, const TileView &view, u8 *) {
+    HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
+      int s = i * Threads + thread, row = s / kChunks, ch = s % kChunks;
+      if (kExact || row < Rows)
+        v[i] = view.load<16>(row, u32(ch) * 16);
     }
   }
   HK_MEM void land(int thread, u8 *lds) {

@@ -48,6 +48,11 @@
 
 namespace hk {
 
+/// How values lie in LDS and are read: as stored, and transposed by each lane
+/// or by the instruction that reads them (16-bit elements, gfx950), or as
+/// columns (ColumnCopy).
+enum class ValueLayout { Rows, TransposingReads, Columns };
+
 /// Two probabilities as two adjacent 16-bit elements. A NaN may become an
 /// infinity here: the row's sum is NaN then, and so is its result.
 template <DType D> HK_DEV u32 packPair(float a, float b) {
@@ -83,7 +88,8 @@ namespace hk {
 /// those of rows of D. `Sharing` waves have the same rows; they may each
 /// multiply a part of the head.
 template <DType D, DType From, DType FromValue, int Rows, int Keys,
-          int KeyBytes, int Columns, int Waves, int ValueBytes, int Sharing>
+          int KeyBytes, int Columns, int Waves, int ValueBytes, int Sharing,
+          ValueLayout Layout = ValueLayout::Rows>
 struct PickAttentionFragments {
   static constexpr bool kNarrow = false;
 #if defined(__NVPTX__)
@@ -91,8 +97,13 @@ struct PickAttentionFragments {
   using Type = AttentionFragments<D, Rows, Keys, KeyBytes, Columns, Waves,
                                   ValueBytes, kShares>;
 #else
+#if defined(__gfx1100__)
   using Type =
       AttentionFragments<D, Rows, Keys, KeyBytes, Columns, Waves, ValueBytes>;
+#else
+  using Type = AttentionFragments<D, Rows, Keys, KeyBytes, Columns, Waves,
+                                  ValueBytes, Layout>;
+#endif
 #endif
 };
 #if defined(__NVPTX__)
@@ -101,7 +112,7 @@ template <DType D, DType From, DType FromValue, int Rows, int Keys,
   requires(info(D).bits == 16 && info(From).bits == 8 &&
            info(FromValue).bits == 8)
 struct PickAttentionFragments<D, From, FromValue, Rows, Keys, KeyBytes, Columns,
-                              Waves, ValueBytes, 1> {
+                              Waves, ValueBytes, 1, ValueLayout::Rows> {
   static constexpr bool kNarrow = true;
   using Type = NarrowAttentionFragments<D, From, FromValue, Rows, Keys,
                                         KeyBytes / 2, Columns, Waves>;

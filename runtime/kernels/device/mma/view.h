@@ -49,13 +49,15 @@ struct TileView {
   u32 stride, rowBytes;
 
   HK_MEM TileView(Global<const u8> base, i64 stride, i64 rows, i64 rowBytes)
-      : stride(u32(stride)), rowBytes(rowBytes > 0 ? u32(rowBytes) : 0) {
-    i64 bytes = rows > 0 && rowBytes > 0 ? (rows - 1) * stride + rowBytes : 0;
-    constexpr i64 most = 0xFFFFFFC0;
-    rsrc = __builtin_amdgcn_make_buffer_rsrc(
-        const_cast<u8 *>(reinterpret_cast<const u8 *>(u64(base))), 0,
-        u32(bytes < most ? bytes : most),
-        kArch == Arch::Gfx1100 ? 0x31004000 : 0x00027000);
+      : TileView(base, u32(stride), rowBytes > 0 ? u32(rowBytes) : 0,
+                 bytesOf(stride, rows, rowBytes)) {}
+  /// Rows of which only whole ones are read; `rows` may be 0.
+  HK_MEM static TileView ofWholeRows(Global<const u8> base, u32 stride,
+                                     u32 rows, u32 rowBytes) {
+    u32 bytes = rows * (stride > rowBytes ? stride : rowBytes);
+    // The compiler may have it in a vector register.
+    return TileView(base, stride, rowBytes,
+                    u32(__builtin_amdgcn_readfirstlane(int(bytes))));
   }
   /// A column outside the row is sent behind the buffer's end.
   HK_MEM u32 offset(int row, u32 byte) const {
@@ -98,6 +100,18 @@ struct TileView {
                                              offset(row, byte), 0, 0, 0);
   }
 #endif
+
+private:
+  HK_MEM TileView(Global<const u8> base, u32 stride, u32 rowBytes, u32 bytes)
+      : rsrc(__builtin_amdgcn_make_buffer_rsrc(
+            const_cast<u8 *>(reinterpret_cast<const u8 *>(u64(base))), 0, bytes,
+            kArch == Arch::Gfx1100 ? 0x31004000 : 0x00027000)),
+        stride(stride), rowBytes(rowBytes) {}
+  HK_MEM static u32 bytesOf(i64 stride, i64 rows, i64 rowBytes) {
+    i64 bytes = rows > 0 && rowBytes > 0 ? (rows - 1) * stride + rowBytes : 0;
+    constexpr i64 most = 0xFFFFFFC0;
+    return u32(bytes < most ? bytes : most);
+  }
 };
 
 #elif defined(__NVPTX__)
