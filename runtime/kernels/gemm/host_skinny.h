@@ -123,8 +123,7 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
     u64 address = u64(b.data) + (isPacked(L::kMem) ? at >> 1 : at) *
                                     i64(sizeof(Storage<L::kMem>));
     HK_UNROLL for (i64 line = 0; line < bytes; line += 64)
-        __builtin_prefetch(reinterpret_cast<const void *>(address + line), 0,
-                           2); // into L2: L1 would drop it again
+        __builtin_prefetch(reinterpret_cast<const void *>(address + line));
   }
 
   /// c[m][0..count) += a[m] * b[row..][k] with the rows contiguous in memory.
