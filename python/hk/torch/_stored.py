@@ -38,9 +38,11 @@ def stored_weights(path: str | os.PathLike, model: torch.nn.Module,
         names = [name for row in places.keys() & first.keys() for name in first[row]]
         for name in names:
             order = [places.get(row.tobytes(), -1) for row in parameters[name]]
-            if min(order) >= 0 and np.array_equal(
-                    stored.rows(order).values().numpy(), parameters[name]):
-                found[name] = stored.rows(order)
+            if min(order) < 0:
+                continue
+            kept = stored.rows(order)
+            if np.array_equal(kept.values().numpy(), parameters[name]):
+                found[name] = kept
         lost += not names
     if lost:
         notes.append(f"{lost} quantised matrices are parts of others in the model (stacked experts, "
