@@ -154,11 +154,17 @@ public:
     int64_t fewer = 0;
     for (const Run &run : runs)
       fewer += int64_t(run.launches.size()) - 1;
-    replace(runs);
+    for (ArrayRef<Run> rest = runs; !rest.empty();
+         rest = rest.drop_front(std::min(rest.size(), kMostZeroed)))
+      replace(rest.take_front(kMostZeroed));
     return fewer;
   }
 
 private:
+  /// Launches whose words one launch zeroes: a constant has 256 bytes at most.
+  /// What so many save is far more than another such launch.
+  static constexpr size_t kMostZeroed = 256 / (4 * ::hk::kOrderWords);
+
   struct Offer {
     LaunchOp launch, other;
     JointChoice choice;
