@@ -743,7 +743,7 @@ def spin_barrier_kernel(x_ptr, part_ptr, out_ptr, count_ptr, BLOCKS, B: tl.const
     tl.store(out_ptr + i, tl.load(x_ptr + i) / total)
 
 
-@case([dict(num_warps=1), dict(num_warps=4)])
+@case([dict(num_warps=1), dict(num_warps=2)])
 def grid_barrier(chip, **options):
     x = np.abs(rng(47).normal(size=1024)).astype(F32) + 1
     got = launch(chip, spin_barrier_kernel, (4,), dict(x=x, p=Out(4, F32), o=Out(1024, F32), c=np.zeros(1, np.int32), n=4,

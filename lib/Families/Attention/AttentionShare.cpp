@@ -131,7 +131,10 @@ double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
                                               const ::hk::Target &target,
                                               ArrayRef<int64_t> dims) {
   ModelledVariant m = modelOf(kernel, variant, dims);
-  double time = ::hk::attentionMicroseconds(target, m.tile, m.shape, m.size);
+  // Of a decode step by the chip's own clocks, as its slices were chosen: both
+  // sides of the comparison have the same tile, or one that walks alike.
+  double time =
+      ::hk::attentionSlicesMicroseconds(target, m.tile, m.shape, m.size);
   bool shared = kernel.getThreads() && ::hk::hasCopyEngine(target);
   return shared
              ? ::hk::attentionSharedMicroseconds(target, m.tile, m.size, time)
