@@ -105,7 +105,7 @@ struct AttentionHostRows {
 
   /// Asks for elements [from, to) of a row, all lines that they begin in.
   template <DType D, int Chunk>
-  HK_DEV static void prefetch(Global<const Storage<D>> row, int from, int to) {
+  HK_DEV void prefetch(Global<const Storage<D>> row, int from, int to) {
     if constexpr (Chunk == 0)
       for (int c = from; c < to; c += int(64 / sizeof(Storage<D>)))
         __builtin_prefetch((const void *)(row + c), 0, 2);

@@ -129,7 +129,7 @@ struct AttentionHostTile {
 
   /// Words [w, w + 16) of a row of queries or keys, of which `at` reads 16
   /// elements.
-  template <class At> HK_DEV static Vec<Word, 16> wordsOf(int w, At at) {
+  template <class At> HK_DEV Vec<Word, 16> wordsOf(int w, At at) {
 #if defined(__AVX512BF16__)
     if constexpr (kPairs) // what this takes for zero the products do, too
       return bitCast<Vec<Word, 16>>(
@@ -290,7 +290,7 @@ private:
         *(Vec<Word, 16> *)&sh.k[n / 32][w][16] = Vec<Word, 16>(0);
   }
 
-  HK_DEV static Seen seenBy(const KeyRange *range, i64 j, int n) {
+  HK_DEV Seen seenBy(const KeyRange *range, i64 j, int n) {
     i64 first = j + n, last = j, begin = 0, end = n;
     for (int r = 0; r < 8; ++r) {
       begin = maxOf(begin, minOf(range[r].begin - j, n));
@@ -334,7 +334,7 @@ private:
       }
   }
 
-  HK_DEV static Word *weights(Shared &sh, int row) {
+  HK_DEV Word *weights(Shared &sh, int row) {
     return reinterpret_cast<Word *>(sh.s[row]);
   }
 

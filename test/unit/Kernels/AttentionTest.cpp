@@ -21,10 +21,18 @@ using namespace hktest;
 
 namespace {
 
+/// What may be off; tiles of many rows round probabilities to bf16 where pairs
+/// are multiplied: a relative error of half a unit each, on values of magnitude
+/// at most 1.
+template <AttentionSpec S, AttentionTile T> constexpr double slack() {
+  bool rounds = T.bq > 8 && AttentionHostWord<S>::kPairs;
+  return 4e-6 + (rounds ? 0x1p-8 : 0);
+}
+
 template <AttentionSpec S, AttentionTile T> void runKernel(Problem &p) {
   using Kernel = AttentionKernel<S, T>;
   using Shared = typename Kernel::Shared;
-  static_assert(sizeof(Shared) == attentionLdsBytes(Arch::Host, T, S.type,
+  static_assert(sizeof(Shared) <= attentionLdsBytes(Arch::Host, T, S.type,
                                                     S.headDim, S.valueDim));
   // The contents of LDS are undefined: NaN here.
   std::unique_ptr<Shared, decltype(&std::free)> lds(
@@ -39,7 +47,7 @@ template <AttentionSpec S, AttentionTile T> void runKernel(Problem &p) {
 
 template <AttentionSpec S, AttentionTile T> void runTile(Problem &p) {
   runKernel<S, T>(p);
-  EXPECT_EQ(compare(p, 4e-6), "") << "tile of " << T.bq << " rows";
+  EXPECT_EQ(compare(p, slack<S, T>()), "") << "tile of " << T.bq << " rows";
 }
 
 template <AttentionSpec S> void runBoth(Problem p) {
@@ -68,7 +76,7 @@ template <AttentionSpec S, AttentionTile T> void runSlices(Problem &p) {
       for (u32 x = 0; x < u32(gridX(p, T.bq)); ++x)
         Kernel::run(a, BlockId{x, y, z}, *lds);
   combineSlices(p, partials, lse);
-  EXPECT_EQ(compare(p, 4e-6), "") << "tile of " << T.bq << " rows";
+  EXPECT_EQ(compare(p, slack<S, T>()), "") << "tile of " << T.bq << " rows";
 }
 
 TEST(Attention, Slices) {
@@ -97,7 +105,7 @@ template <AttentionTile T> void runWithNanAtTheLastKey() {
   EXPECT_TRUE(std::isnan(readElement(s.outType, p.out, last)));
   for (i64 i = 0; i < p.queryHeads() * s.valueDim; ++i)
     writeElement(s.outType, p.out, last + i, p.expected[last + i]);
-  EXPECT_EQ(compare(p, 4e-6), "") << "tile of " << T.bq << " rows";
+  EXPECT_EQ(compare(p, slack<s, T>()), "") << "tile of " << T.bq << " rows";
 }
 
 TEST(Attention, NanReachesOnlyWhoSeesIt) {
