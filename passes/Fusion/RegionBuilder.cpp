@@ -66,8 +66,9 @@ RegionBuilder::Interface RegionBuilder::interfaceOf(const FusionGroup &group) {
       continue;
     for (OpResult value : op->getResults()) {
       OpOperand *state = tiedStateOf(value);
+      bool unread = value.use_empty() && group.family->storesUnread(value);
       // A write is an effect: it stays even if nobody reads it.
-      if (!state && !escapes(value, members))
+      if (!state && !unread && !escapes(value, members))
         continue;
       result.escaping.push_back(value);
       result.isState.push_back(state != nullptr);

@@ -71,6 +71,13 @@ public:
     return false;
   }
 
+  /// Whether a kernel stores `result` of one of its operators though nothing
+  /// reads it.
+  virtual bool storesUnread(OpResult result) const {
+    (void)result;
+    return false;
+  }
+
   /// Whether two valid groups of this family that have no path between them may
   /// be one kernel (siblings, or the operands of a later op).
   virtual Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,

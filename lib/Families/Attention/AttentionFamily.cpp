@@ -109,6 +109,11 @@ public:
                            "logits are made of operands in memory");
   }
 
+  /// Where only the log-sum-exp is read, the attention is computed as well.
+  bool storesUnread(OpResult result) const override {
+    return result.getResultNumber() == 0;
+  }
+
   Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
                    const FusionContext &context) const override {
     if (auto combine = dyn_cast_or_null<AttentionCombineOp>(context.joining)) {

@@ -31,9 +31,6 @@ template <class Config> struct RowEpilogue : StoresItself {
     using Boxes = RoundedBoxes<Config, Rows, Total, Epilogue>;
     Boxes boxes(d, rows, col, args, epilogue);
     HK_UNROLL for (int j = 0; j < Boxes::kCount; ++j) {
-      // Of few columns most boxes of a tile may lie outside.
-      if (col + j * Boxes::kColumns >= args.n)
-        return;
       u8 *box = slab + j % 2 * Boxes::kBytes;
       u32 v[Boxes::kColumns / 16][4];
       boxes.compute(j, v);
