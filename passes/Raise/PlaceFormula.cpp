@@ -187,6 +187,7 @@ Formula PlaceFormulas::derive(Operation *op, ArrayRef<Affine> index,
             TransposeOp>([&](Operation *o) { return ofView(o, index, depth); })
       .Case([&](tensor::ExtractSliceOp o) { return ofSlice(o, index, depth); })
       .Case([&](ConcatOp o) { return ofConcat(o, index, depth); })
+      .Case([&](IotaOp) { return Formula::ofNumber(index[0]); })
       .Case([&](CumsumOp o) { return ofCumsum(o, index, depth); })
       .Case([&](GatherElementsOp o) { return ofGather(o, index, depth); })
       .Case([&](CompareOp o) { return ofCompare(o, index, depth); })

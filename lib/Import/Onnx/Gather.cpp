@@ -31,6 +31,8 @@ static bool isCount(Value value) {
     Operation *op = next.getDefiningOp();
     if (!op || seen.size() > kMostSteps)
       return false;
+    if (isa<IotaOp>(op))
+      continue;
     if (auto sums = dyn_cast<CumsumOp>(op))
       next = sums.getInput();
     if (cast<RankedTensorType>(next.getType()).getElementType().isInteger(1))

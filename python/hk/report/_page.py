@@ -66,6 +66,12 @@ class Page:
         return f"t{self.index}-" + re.sub(r"[^A-Za-z0-9]",
                                           lambda match: f"_{ord(match[0]):x}_", kernel)
 
+    def link(self, kernel: str) -> Markup | str:
+        """To its box; a trace may be of other kernels, too."""
+        if kernel not in self.target.kernels:
+            return kernel
+        return element("a", kernel, href="#" + self.anchor(kernel))
+
     def section(self) -> Markup:
         functions = [self.function(function) for function in self.target.record["functions"]]
         return element("section", element("h2", self.target.name, id=f"t{self.index}"),
@@ -95,7 +101,7 @@ class Page:
         head = element("tr", [element("th", name, class_=kind) for name, kind in (
             ("kernel", ""), ("launches a call", "n"), ("us each", "n"), ("us a call", "n"),
             ("share", ""), ("bytes moved a call", "n"), ("limit", ""))])
-        body = [element("tr", element("td", element("a", name, href="#" + self.anchor(name))),
+        body = [element("tr", element("td", self.link(name)),
                         element("td", f"{row.launches / self.calls:g}", class_="n"),
                         element("td", f"{row.microseconds / row.launches:.2f}", class_="n"),
                         element("td", f"{row.microseconds / self.calls:.1f}", class_="n"),

@@ -91,9 +91,15 @@ struct AttentionMatrix {
   static constexpr int kThreads = T.waves * kWave;
   /// Threads that move and use one tile of keys.
   static constexpr int kTileThreads = kThreads / kParts;
+  /// Whether each thread copies as many chunks of 16 bytes of rows of LDS.
+  static constexpr bool isEven(int rowBytes) {
+    return T.bk * rowBytes / 16 % kTileThreads == 0;
+  }
+  static constexpr bool kEven =
+      isEven(kKeyRow) && isEven(kColumns * kLdsElement);
   /// Whether copies need no registers.
-  static constexpr bool kMayBeDirect =
-      kArch == Arch::Gfx950 && kParts == 1 && !S.sharedValues && T.stages > 1;
+  static constexpr bool kMayBeDirect = kArch == Arch::Gfx950 && kParts == 1 &&
+                                       !S.sharedValues && T.stages > 1 && kEven;
   using KeyCopy = typename PickRowCopy<S.kType, kKeyType, T.bk, kKeyRow,
                                        S.headDim * kLdsElement, kTileThreads,
                                        ValueLayout::Rows, kMayBeDirect>::Type;
@@ -153,7 +159,7 @@ struct AttentionMatrix {
 
   /// Whether the next tile is in registers, or on its way into LDS.
   static constexpr bool kAhead =
-      kIsCdna && !S.sharedValues && (kDirect ? T.stages == 2 : T.stages == 1);
+      kIsCdna && !S.sharedValues && (!kDirect || T.stages == 2);
   static_assert(!kIsCdna || !kDirect || kAhead, "walkNext waits for copies");
   /// And know before where in a cache it lies: loads return in order, so an
   /// entry of the block table that is asked for behind rows is a trip to memory
@@ -193,7 +199,8 @@ struct AttentionMatrix {
   /// vector instructions.
   static constexpr bool kViews = kIsCdna && kOneBlock<S, T.bk> && kParts == 1 &&
                                  !S.sharedValues && S.kType == S.type &&
-                                 S.vType == S.type;
+                                 S.vType == S.type &&
+                                 (kArch != Arch::Gfx950 || kDirect);
 
   /// Moves one tile of keys and values.
   struct TileCopy {

@@ -77,7 +77,7 @@ template <AttentionSpec S> AttentionArgs<S> argsOf(Problem &p) {
 inline i64 gridX(const Problem &p, i64 bq) {
   i64 g = p.spec.group;
   if (p.spec.queries == SequenceLayout::Ragged)
-    return p.totalQueries * g / bq + p.batch;
+    return p.totalQueries * g / bq + p.batch + 1;
   i64 queries =
       p.spec.queries == SequenceLayout::Dense ? p.maxQueries : p.totalQueries;
   i64 sequences = p.spec.queries == SequenceLayout::Dense ? p.batch : 1;
