@@ -71,6 +71,31 @@ func.func @causal(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k:
 
 // -----
 
+// The same with positions by hk.iota.
+// CHECK-LABEL: func @causal_iota(
+// CHECK: hk.attention %{{.*}} scale 1.000000e+00 causal key_layout
+// CHECK-NOT: reads
+func.func @causal_iota(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}) -> tensor<2x4x?x16xf32> {
+  %kt = hk.transpose %k [0, 1, 3, 2] : tensor<2x4x?x16xf32> -> tensor<2x4x16x?xf32>
+  %s = hk.matmul %q, %kt : tensor<2x4x?x16xf32>, tensor<2x4x16x?xf32> -> tensor<2x4x?x?xf32>
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %q, %c2 : tensor<2x4x?x16xf32>
+  %pos = hk.iota like %q dim 2 : tensor<?xi64> like tensor<2x4x?x16xf32>
+  %i = tensor.expand_shape %pos [[0, 1]] output_shape [%n, 1] : tensor<?xi64> into tensor<?x1xi64>
+  %j = tensor.expand_shape %pos [[0, 1]] output_shape [1, %n] : tensor<?xi64> into tensor<1x?xi64>
+  %see = hk.compare le %j, %i : tensor<1x?xi64>, tensor<?x1xi64> -> tensor<?x?xi1>
+  %zero = hk.constant 0.000000e+00 : tensor<f32>
+  %low = hk.constant -3.40282347E+38 : tensor<f32>
+  %m = hk.select %see, %zero, %low : tensor<?x?xi1>, tensor<f32>, tensor<f32> -> tensor<?x?xf32>
+  %s9 = hk.add %s, %m : tensor<2x4x?x?xf32>, tensor<?x?xf32>
+  %p = hk.softmax %s9 : tensor<2x4x?x?xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x?x?xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x16xf32>
+  return %o : tensor<2x4x?x16xf32>
+}
+
+// -----
+
 // j <= i and j > i - 3: a window of the last three keys.
 // CHECK-LABEL: func @window(
 // CHECK: hk.attention %{{.*}} scale 1.000000e+00 causal window_left 2 key_layout
