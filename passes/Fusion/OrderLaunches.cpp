@@ -138,8 +138,8 @@ public:
     llvm::erase_if(runs,
                    [](const Run &run) { return run.launches.size() < 2; });
     double least = leastSaved(offers);
-    bool pays = least > target.launchMicroseconds +
-                            ::hk::kOrderedFunctionMicroseconds;
+    bool pays =
+        least > target.launchMicroseconds + ::hk::kOrderedFunctionMicroseconds;
     for (Offer &offer : offers) {
       if (!pays && offer.choice.verdict.accepted())
         offer.choice.verdict = Verdict::refuse(
