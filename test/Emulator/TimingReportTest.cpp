@@ -123,6 +123,22 @@ TEST(TimingReportTest, FilesAreSummed) {
   EXPECT_NE(readModelledTime(line + other, bad), "");
 }
 
+/// The device's loop on `grid` lanes, all of them or a sample; its argument is
+/// `out`.
+static TimedLaunch timeOn(TestDevice &device, uint32_t grid, uint32_t block,
+                          uint64_t out, bool sample) {
+  LaunchConfig config;
+  config.grid[0] = grid;
+  config.block[0] = block;
+  config.args.resize(8);
+  std::memcpy(config.args.data(), &out, 8);
+  TimedOptions timed;
+  timed.sampleOnly = sample;
+  timed.chips = {*findTiming("mi300x")};
+  return launchTimed(*device.object, *device.object->kernel("loop"),
+                     device.memory, config, device.options, timed);
+}
+
 /// A sample cannot say which work a workgroup draws from a counter.
 TEST(TimingReportTest, SampleRefusesCounters) {
   LoopKernel k;
@@ -136,17 +152,7 @@ TEST(TimingReportTest, SampleRefusesCounters) {
       TestDevice device("mi300x");
       ASSERT_TRUE(device.load(assemble(loopModule(k), "gfx942")));
       uint64_t out = device.upload(std::vector<uint32_t>(1, 0));
-      LaunchConfig config;
-      config.grid[0] = grid;
-      config.block[0] = 64;
-      config.args.resize(8);
-      std::memcpy(config.args.data(), &out, 8);
-      TimedOptions timed;
-      timed.sampleOnly = sample;
-      timed.chips = {*findTiming("mi300x")};
-      TimedLaunch result =
-          launchTimed(*device.object, *device.object->kernel("loop"),
-                      device.memory, config, device.options, timed);
+      TimedLaunch result = timeOn(device, grid, 64, out, sample);
       bool refused =
           result.launch.error.find("global_atomic_add") != std::string::npos;
       EXPECT_EQ(refused, sample) << result.launch.error;
@@ -165,17 +171,7 @@ TEST(TimingReportTest, SampleRunsOnlyItsPlan) {
     ASSERT_TRUE(device.load(assemble(loopModule(k), "gfx942")));
     constexpr uint32_t grid = 8 * 38 * 8;
     uint64_t out = device.upload(std::vector<uint32_t>(grid, 0));
-    LaunchConfig config;
-    config.grid[0] = grid;
-    config.block[0] = 256;
-    config.args.resize(8);
-    std::memcpy(config.args.data(), &out, 8);
-    TimedOptions timed;
-    timed.sampleOnly = sample;
-    timed.chips = {*findTiming("mi300x")};
-    TimedLaunch result =
-        launchTimed(*device.object, *device.object->kernel("loop"),
-                    device.memory, config, device.options, timed);
+    TimedLaunch result = timeOn(device, grid, 256, out, sample);
     ASSERT_TRUE(result.launch.ok()) << describe(result.launch);
     auto words = device.download<uint32_t>(out, grid);
     uint32_t ran = 0;

@@ -14,6 +14,7 @@
 
 #include "Emission/ArgumentWords.h"
 #include "Emission/Puller.h"
+#include "GemmLoops.h"
 #include "GemmPlan.h"
 #include "PlaceStores.h"
 
@@ -256,20 +257,11 @@ public:
         return tileOf(variant).getLoop() == loop;
       });
     };
-    if (hasLoop(GemmLoop::microscaled))
-      os << "#include \"kernels/gemm/microscaled.h\"\n";
-    if (hasLoop(GemmLoop::ping_pong))
-      os << "#include \"kernels/gemm/ping_pong.h\"\n";
-    if (hasLoop(GemmLoop::register_cells))
-      os << "#include \"kernels/gemm/sm90/register_cells.h\"\n";
-    if (hasLoop(GemmLoop::skinny))
-      os << "#include \"kernels/gemm/sm90/skinny.h\"\n";
-    if (hasLoop(GemmLoop::skinny_codes))
-      os << "#include \"kernels/gemm/sm90/"
-         << (gemm.grouped() ? "grouped" : "skinny") << "_codes.h\"\n";
-    if (hasLoop(GemmLoop::warp_specialised))
-      os << "#include \"kernels/gemm/sm90/warp_"
-         << (gemm.grouped() ? "grouped" : "specialised") << ".h\"\n";
+    // gemm.h has that of blocks, too.
+    for (const GemmLoopText &text : kGemmLoopTexts)
+      if (text.loop != GemmLoop::blocks && hasLoop(text.loop))
+        os << "#include \"kernels/gemm/" << text.headerOf(gemm.grouped())
+           << "\"\n";
     os << "\n"
           "namespace {\n"
           "using namespace hk;\n\n";
@@ -288,30 +280,8 @@ private:
   static GemmTileAttr tileOf(VariantOp variant) {
     return cast<GemmTileAttr>(variant.getTile());
   }
-  static StringRef templateOf(GemmLoop loop) {
-    switch (loop) {
-    case GemmLoop::blocks:
-      return "Gemm";
-    case GemmLoop::warp_specialised:
-      return "WarpSpecialised";
-    case GemmLoop::skinny:
-      return "Skinny";
-    case GemmLoop::skinny_codes:
-      return "SkinnyCodes";
-    case GemmLoop::microscaled:
-      return "Microscaled";
-    case GemmLoop::register_cells:
-      return "RegisterCells";
-    case GemmLoop::ping_pong:
-      return "PingPong";
-    }
-    llvm_unreachable("every loop has a template");
-  }
-  /// Whether each block computes the tile of its place in the grid.
   static bool isBlocks(VariantOp variant) {
-    GemmLoop loop = tileOf(variant).getLoop();
-    return loop == GemmLoop::blocks || loop == GemmLoop::microscaled ||
-           loop == GemmLoop::register_cells || loop == GemmLoop::ping_pong;
+    return textOf(tileOf(variant).getLoop()).isBlocks;
   }
   /// Whether tensor maps describe its operands.
   static bool isMapped(VariantOp variant) {
@@ -488,7 +458,7 @@ private:
     GemmTileAttr tile = tileOf(variant);
     os << "using Product_" << variant.getSymName() << " = "
        << (gemm.groupsK()      ? "GroupedDepth"
-           : !gemm.grouped()   ? templateOf(tile.getLoop())
+           : !gemm.grouped()   ? textOf(tile.getLoop()).name
            : isBlocks(variant) ? "GroupedGemm"
            : isMapped(variant) ? "GroupedWarpSpecialised"
                                : "GroupedSkinnyCodes")
@@ -504,7 +474,7 @@ private:
     if (gemm.grouped()) {
       os << ", " << groupProblemText(gemm.grouped());
       if (isBlocks(variant) && !gemm.groupsK())
-        os << ", " << templateOf(tile.getLoop());
+        os << ", " << textOf(tile.getLoop()).name;
     } else if (!isBlocks(variant)) {
       os << ", " << tile.getCluster();
     }
