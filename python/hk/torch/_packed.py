@@ -70,6 +70,18 @@ def _whole(stored: Quantised) -> Matrix:
     return Matrix(stored.values(), stored)
 
 
+def _ordered(codes: torch.Tensor, bits: int, scales: torch.Tensor, zeros: torch.Tensor, group: int,
+             place: torch.Tensor | None) -> Matrix:
+    """As _affine; `place` [K], if given, has the group of each column, which no product of hk
+    takes but in order."""
+    columns, groups = codes.shape[1], scales.shape[1]
+    if place is None or torch.equal(place, torch.arange(columns) // group):
+        return _whole(_affine(codes, bits, scales, zeros, group))
+    if int(place.max()) >= groups:
+        raise _refuse(f"g_idx names group {int(place.max())}, of {groups}", "the file is damaged")
+    return Matrix((codes.float() - zeros.float()[:, place]) * scales.float()[:, place], None)
+
+
 def _gptq(parts: Tensors, config: dict) -> Matrix:
     """qweight [K * bits / 32, N], packed along K; qzeros [groups, N * bits / 32], less 1 but in
     format gptq_v2; scales [groups, N]; g_idx [K], the group of each column."""
@@ -85,12 +97,8 @@ def _gptq(parts: Tensors, config: dict) -> Matrix:
     group = int(config["group_size"])
     if group <= 0 or -(-columns // group) != groups:
         group = -(-columns // groups)
-    place = parts.get("g_idx", torch.arange(columns) // group).long()
-    if torch.equal(place, torch.arange(columns) // group):
-        return _whole(_affine(codes, bits, scales, zeros, group))
-    if int(place.max()) >= groups:
-        raise _refuse(f"g_idx names group {int(place.max())}, of {groups}", "the file is damaged")
-    return Matrix((codes.float() - zeros.float()[:, place]) * scales.float()[:, place], None)
+    place = parts["g_idx"].long() if "g_idx" in parts else None
+    return _ordered(codes, bits, scales, zeros, group, place)
 
 
 AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # The columns of a word's eight fields.
@@ -139,11 +147,8 @@ def _compressed(parts: Tensors, config: dict) -> Matrix:
     zeros = torch.full(scales.shape, 1 << (bits - 1), dtype=torch.uint8)
     if "weight_zero_point" in parts:
         zeros = _fields(parts["weight_zero_point"].T, bits, rows).T
-    if "weight_g_idx" in parts:
-        place = parts["weight_g_idx"].long()
-        if not torch.equal(place, torch.arange(columns) // group):
-            return Matrix((codes.float() - zeros.float()[:, place]) * scales.float()[:, place], None)
-    return _whole(_affine(codes, bits, scales, zeros, group))
+    place = parts["weight_g_idx"].long() if "weight_g_idx" in parts else None
+    return _ordered(codes, bits, scales, zeros, group, place)
 
 
 def _fp8(parts: Tensors, config: dict) -> Matrix:

@@ -65,12 +65,7 @@ HK_BF16 __hip_bfloat16 __hneg(__hip_bfloat16 x) { return -float(x); }
                                               __hip_bfloat16 b) {              \
     return float(a) op float(b);                                               \
   }
-HK_COMPARE(__heq, ==)
-HK_COMPARE(__hne, !=)
-HK_COMPARE(__hlt, <)
-HK_COMPARE(__hle, <=)
-HK_COMPARE(__hgt, >)
-HK_COMPARE(__hge, >=)
+HK_EACH_COMPARISON(HK_COMPARE)
 #undef HK_COMPARE
 
 static inline __device__ __hip_bfloat162 unsafeAtomicAdd(__hip_bfloat162 *p,

@@ -70,12 +70,7 @@ HK_HALF __half2 __hmin2(__half2 x, __half2 y) {
 }
 #define HK_COMPARE(name, op)                                                   \
   HK_HALF bool name(__half x, __half y) { return x op y; }
-HK_COMPARE(__heq, ==)
-HK_COMPARE(__hne, !=)
-HK_COMPARE(__hlt, <)
-HK_COMPARE(__hle, <=)
-HK_COMPARE(__hgt, >)
-HK_COMPARE(__hge, >=)
+HK_EACH_COMPARISON(HK_COMPARE)
 #undef HK_COMPARE
 HK_HALF bool __hisnan(__half x) { return x != x; }
 HK_HALF __half __hneg(__half x) { return -x; }

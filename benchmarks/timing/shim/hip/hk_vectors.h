@@ -23,6 +23,10 @@
     return V{x, y, z, w};                                                      \
   }
 
+// Comparisons of numbers of 16 bits by their names.
+#define HK_EACH_COMPARISON(f)                                                  \
+  f(__heq, ==) f(__hne, !=) f(__hlt, <) f(__hle, <=) f(__hgt, >) f(__hge, >=)
+
 // `each` makes a vector of f of each element of a and b.
 #define HK_EACH2(V, T, f)                                                      \
   V { f(T, x), f(T, y) }
