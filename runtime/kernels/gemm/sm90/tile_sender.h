@@ -60,13 +60,14 @@ private:
   /// Elements of a lane's access, lanes of a row, rows of a warp's access.
   static constexpr int kVec = 8, kLanes = P::kCols / kVec, kRows = 32 / kLanes,
                        kWarps = 3, kUnroll = 4;
-  static_assert(kLanes <= 32 && 32 % kLanes == 0);
+  static_assert(kLanes <= 32);
 
   HK_MEM static void send(const WarpPlace &at, const GemmArgs &args, int warp,
                           const SendPlace &place) {
     int end = at.end - at.row < Config::T.bm ? at.end - at.row : Config::T.bm;
     int column = at.col + int(laneId()) % kLanes * kVec;
-    if (column >= args.n)
+    // Where rows are no power of two long some lanes are left over.
+    if (column >= args.n || int(laneId()) >= kLanes * kRows)
       return;
     auto from = (Global<const u8>)place.from +
                 2 * (i64(at.row) * place.stride + column);
