@@ -249,14 +249,17 @@ struct Times {
     ::hk::ExchangeCalibration rates = ::hk::exchangeCalibration(target);
     auto link = [&](double bytes) { return bytes / rates.linkGBps / 1e3; };
     double others = double(region.ranks - 1), share = others / region.ranks;
-    double moved = 0;
+    double moved = 0, inKernels = 0;
     for (AllReduceOp sum : region.sums) {
       double bytes = bytesOf(sum.getInput());
       // What a kernel writes to all others, or an owner of each row to two.
-      double kernel = rates.pushUs + link(std::min(others, 2 * share) * bytes);
-      double engine =
-          rates.startUs + link(2 * share * bytes) + target.launchMicroseconds;
-      now += judgeKernelExchange(sum, target).accepted() ? kernel : engine;
+      if (judgeKernelExchange(sum, target).accepted()) {
+        now += rates.pushUs;
+        inKernels += link(std::min(others, 2 * share) * bytes);
+      } else {
+        now += rates.startUs + link(2 * share * bytes) +
+               target.launchMicroseconds;
+      }
       parts += rates.startUs + link(share * bytes) + target.launchMicroseconds;
       moved += bytesOf(sum.getResult());
     }
@@ -269,7 +272,8 @@ struct Times {
       if (!edges.read.contains(made) && !made.hasOneUse())
         moved += 2 * bytesOf(made);
     double memory = moved / target.memoryGBps / 1e3;
-    now += memory;
+    // A kernel that exchanges rows reads and writes others meanwhile.
+    now += std::max(memory, inKernels);
     parts += memory / double(region.ranks);
     for (Value made : edges.read)
       parts += rates.startUs + link(share * bytesOf(made));

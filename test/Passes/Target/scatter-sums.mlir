@@ -1,6 +1,12 @@
 // Each rank keeps some rows of a sum where computing what follows for these alone saves more than one more exchange costs.
 // RUN: hk-opt %s --hk-assign-target=target=host --hk-scatter-sums | FileCheck %s
 // RUN: hk-compile %s --target=host --explain | FileCheck %s --check-prefix=EXPLAIN
+// Kernels that exchange rows do what follows meanwhile; NCCL does not.
+// RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-scatter-sums | FileCheck %s --check-prefix=KERNELS
+// RUN: sed 's/hk.mesh = "tp=2"/&, hk.exchange = "engine"/' %s | hk-opt --hk-assign-target=target=sm_90a --hk-scatter-sums | FileCheck %s --check-prefix=ENGINE
+// KERNELS-NOT: hk.reduce_scatter
+// ENGINE-LABEL: func.func @many
+// ENGINE: hk.reduce_scatter
 
 module attributes {hk.mesh = "tp=2"} {
 // EXPLAIN-DAG: exchanged: hk.all_reduce over "tp": by parts of its rows, {{[0-9.]+}} us instead of {{[0-9.]+}}
@@ -62,5 +68,12 @@ func.func @in_order(%x: tensor<1024x256xf32>, %r: tensor<1024x256xf32>) -> tenso
   %0 = hk.all_reduce sum %x axis "tp" : tensor<1024x256xf32>
   %1 = hk.add %0, %r : tensor<1024x256xf32>
   return %1 : tensor<1024x256xf32>
+}
+
+func.func @many(%x: tensor<4096x8192xbf16>, %r: tensor<4096x8192xbf16>, %w: tensor<8192xbf16>) -> tensor<4096x8192xbf16> {
+  %0 = hk.all_reduce sum %x axis "tp" transport any_order : tensor<4096x8192xbf16>
+  %1 = hk.add %0, %r : tensor<4096x8192xbf16>
+  %2 = hk.rms_norm %1, %w epsilon 1.0e-05 : tensor<4096x8192xbf16>, tensor<8192xbf16>
+  return %2 : tensor<4096x8192xbf16>
 }
 }
