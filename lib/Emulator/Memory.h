@@ -74,7 +74,7 @@ public:
   }
   /// A number for the time between two barriers of a workgroup, of kEpochBits
   /// bits and never zero. The wave cells are cleared when they start again.
-  static constexpr unsigned kEpochBits = 24;
+  static constexpr unsigned kEpochBits = 23;
   uint32_t nextEpoch();
   void setDefined(uint64_t address, uint64_t size, bool value = true);
   /// First undefined byte of the range, or ~0.

@@ -286,6 +286,8 @@ inline unsigned raceReaders(const Wave &w, Use use, Use other,
 void reportRace(Wave &w, Finding finding, unsigned readers);
 /// The wave compares and swaps this word.
 void withdrawSuspects(Wave &w, uint64_t address, unsigned bytes);
+/// The same of global memory: what the wave has read there counts no more.
+void swapsGlobal(Wave &w, uint64_t address, unsigned bytes);
 
 /// Called by handlers that issue memory operations.
 void issueVm(Wave &w, Pending kind, unsigned reg, unsigned count,

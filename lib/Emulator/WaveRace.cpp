@@ -7,8 +7,12 @@
 //
 // A cell per word holds which waves of one workgroup touched it between two
 // barriers:
-//   bits 0-23 the epoch, which only that workgroup has; 24-27 the bytes touched
-//   plainly, 28-31 the bytes changed; 32-63 the waves, as in LdsShadow.h.
+//   bits 0-22 the epoch, which only that workgroup has; 23 the wave that used
+//   atomics has also read; 24-27 the bytes touched plainly, 28-31 the bytes
+//   changed; 32-47 the waves that changed it, 48-63 those that touched it
+//   plainly: atomics are changes that are not plain.
+// Bit 23 needs no name of a wave: a read beside another wave's atomic is a race
+// when it happens, so that until one more wave's atomic there is one such wave.
 // Different bytes of a word may belong to different waves; where one cell
 // cannot hold the whole history the older part is dropped, never invented.
 //
@@ -27,6 +31,13 @@ namespace hk::emu {
 namespace {
 
 constexpr uint64_t kEpoch = (1ull << Memory::kEpochBits) - 1;
+constexpr uint64_t kHasRead = 1ull << Memory::kEpochBits;
+static_assert(Memory::kEpochBits == 23, "the bits of a cell");
+
+/// The waves that used atomics alone, as changes.
+uint64_t atomicWaves(uint64_t cell) {
+  return cell & ~(cell >> 16) & 0xffffull << 32;
+}
 
 /// What one access adds to a cell, and the waves it may conflict with.
 struct Mark {
@@ -41,20 +52,29 @@ struct Mark {
   uint64_t current(uint64_t cell) const {
     return (cell & kEpoch) == epoch ? cell : epoch;
   }
-  /// A read adds no bit to that of a change, an atomic takes a read's place.
+  /// A read adds no bit of a wave to that of a change, an atomic takes a read's
+  /// place; kHasRead remembers both.
   uint64_t after(uint64_t before) const {
     if (use == Use::Look)
       return before;
-    uint64_t read = mine << 16 & 0xffffull << 48 & ~(before << 16);
-    if (use == Use::Atomic)
-      return (before & ~read) | mine;
-    return before |
-           (use == Use::Read ? mine & ~(before << 16 & 0xffffull << 48) : mine);
+    uint64_t plainly = 0xffffull << 48;
+    if (use == Use::Atomic) {
+      uint64_t read = mine << 16 & plainly & ~(before << 16) & before;
+      if (!(before & mine & 0xffffull << 32)) // not this wave's
+        before &= ~kHasRead;
+      return (before & ~read) | mine | (read ? kHasRead : 0);
+    }
+    if (use != Use::Read)
+      return before | mine;
+    bool counted = atomicWaves(before) & mine >> 16;
+    return before | (mine & ~(before << 16 & plainly)) |
+           (counted ? kHasRead : 0);
   }
-  /// The conflicting waves' bits of a cell; for an atomic the atomics are none.
+  /// The conflicting waves' bits of a cell; for an atomic the atomics of waves
+  /// that have not read are none.
   uint64_t conflicts(uint64_t before) const {
-    uint64_t atomics = before & ~(before >> 16) & 0xffffull << 32;
-    return (use == Use::Atomic ? before & ~atomics : before) & others;
+    bool meets = use != Use::Atomic || before & kHasRead;
+    return (meets ? before : before & ~atomicWaves(before)) & others;
   }
   static uint64_t waveBits(unsigned wave, Use use) {
     uint64_t changed = isRead(use) ? 0 : 1ull << 32;
@@ -94,9 +114,9 @@ WaveConflict touchBytes(uint64_t *cell, const Mark &mark, unsigned wave) {
     result.found = true;
     result.read = found & plain & ~changed;
     result.wave = unsigned(__builtin_ctz(wrote ? wrote : found));
-    result.other = wrote                        ? Use::Write
-                   : changed >> result.wave & 1 ? Use::Atomic
-                                                : Use::Read;
+    // Atomics meet each other's waves only by what those have read.
+    bool atomic = changed >> result.wave & 1 && mark.use != Use::Atomic;
+    result.other = wrote ? Use::Write : atomic ? Use::Atomic : Use::Read;
     result.readers = wrote ? 0 : found;
   }
   if (mark.use == Use::Look)
@@ -116,21 +136,19 @@ WaveConflict touchBytes(uint64_t *cell, const Mark &mark, unsigned wave) {
 template <unsigned Words>
 bool touchQuietly(const Wave &w, const LaneAddresses &at, const Mark &mark) {
   const Memory &memory = *w.launch->memory;
-  uint64_t found = 0;
   for (uint64_t m = at.mask; m; m &= m - 1) {
     uint64_t *cell = memory.waveCell(at.a[__builtin_ctzll(m)]);
     for (unsigned k = 0; k < Words; ++k) {
       uint64_t before = __atomic_load_n(cell + k, __ATOMIC_RELAXED);
       uint64_t now = mark.current(before);
-      if (__builtin_expect(!isWhole(now), 0))
+      if (__builtin_expect(!isWhole(now) || mark.conflicts(now), 0))
         return false;
-      found |= mark.conflicts(now);
       now = mark.after(now);
       if (now != before)
         __atomic_store_n(cell + k, now, __ATOMIC_RELAXED);
     }
   }
-  return !found;
+  return true;
 }
 
 /// A lane's access word by word; what it conflicts with.
@@ -195,6 +213,17 @@ void withdrawSuspects(Wave &w, uint64_t address, unsigned bytes) {
   all.erase(std::remove_if(all.begin(), all.end(),
                            [](const auto &s) { return !s.readers; }),
             all.end());
+}
+
+void swapsGlobal(Wave &w, uint64_t address, unsigned bytes) {
+  withdrawSuspects(w, address, bytes);
+  for (unsigned k = 0; k < bytes; k += 4) {
+    uint64_t *cell = w.launch->memory->waveCell(address + k);
+    uint64_t before = __atomic_load_n(cell, __ATOMIC_RELAXED);
+    if ((before & kEpoch) == w.wg->epoch && before & kHasRead &&
+        atomicWaves(before) >> 32 >> w.index & 1)
+      __atomic_store_n(cell, before & ~kHasRead, __ATOMIC_RELAXED);
+  }
 }
 
 void Workgroup::reportSuspects() {

@@ -87,7 +87,7 @@ void run(Wave &w, const Inst &inst, LaneAddresses &at, unsigned data, int dst) {
     uint64_t old = 0;
     if ((at.mask >> l & 1) && at.a[l] % op.bytes == 0) {
       if (op.compare && w.checks)
-        withdrawSuspects(w, at.a[l], op.bytes);
+        swapsGlobal(w, at.a[l], op.bytes);
       uint64_t compare = op.compare ? laneValue(w, data + words, l, wide) : 0;
       old = updateGlobal(w, inst, op, at.a[l], l, laneValue(w, data, l, wide),
                          compare, dst >= 0);

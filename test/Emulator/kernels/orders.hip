@@ -398,6 +398,43 @@ KERNEL void wave_reads_then_atomic(int *out, const float *in, int n) {
                            __HIP_MEMORY_SCOPE_AGENT);
   out[tid()] = seen;
 }
+DEVICE inline void countForAll(int *word) {
+  __hip_atomic_fetch_add(word, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+// The wave that reads has counted before, or counts itself before the others.
+KERNEL void wave_counts_then_reads(int *out, const float *in, int n) {
+  int seen = 0;
+  if (tid() < 64) {
+    countForAll(out + 512);
+    seen = __builtin_nontemporal_load(out + 512);
+  }
+  if (!BAD)
+    barrier();
+  if (tid() >= 64)
+    countForAll(out + 512);
+  out[tid()] = seen;
+}
+KERNEL void wave_reads_then_counts(int *out, const float *in, int n) {
+  int seen = tid() < 64 ? __builtin_nontemporal_load(out + 512) : 0;
+  if (!BAD)
+    barrier();
+  countForAll(out + 512);
+  out[tid()] = seen;
+}
+// What each wave has read after it counted it compares and swaps. The exchange
+// with itself hides that the swap compares with what was read.
+KERNEL void wave_counts_then_swaps(int *out, const float *in, int n) {
+  int *word = out + 512 + (tid() & 63);
+  countForAll(word);
+  int old = __builtin_amdgcn_ds_bpermute(int(tid() & 63) * 4,
+                                         __builtin_nontemporal_load(word));
+  if (!BAD)
+    while (!__hip_atomic_compare_exchange_strong(
+        word, &old, old + 2, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+        __HIP_MEMORY_SCOPE_AGENT))
+      ;
+  out[tid()] = old;
+}
 // A scalar load of what another workgroup, or wave, writes.
 KERNEL void scalar_read_of_group(int *out, const float *in, int n) {
   int seen;
