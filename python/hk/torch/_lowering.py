@@ -142,9 +142,9 @@ class Lowering:
 
     def _stored_weight(self, name: str, stored: Quantised, element: str) -> Value:
         """The values of a weight that stays as its file has it."""
-        rows, columns = stored.codes.shape
+        *rows, columns = stored.codes.shape
         columns *= 2 if stored.element == "ui4" else 1
-        codes = self._weight_ref(f"{name}.codes", stored.codes, stored.element, (rows, columns))
+        codes = self._weight_ref(f"{name}.codes", stored.codes, stored.element, (*rows, columns))
         parameters, words = [], f"group {stored.group}"
         for part, tensor in (("scales", stored.scales), ("offsets", stored.offsets)):
             if tensor is not None:

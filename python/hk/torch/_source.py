@@ -65,13 +65,14 @@ def _unpacked(reader: typing.Any, config: typing.Any, folder: str) -> typing.Any
     # The Auto classes want a path, with which the models take no tensors.
     of_model = _get_model_class(config, reader._model_mapping)  # noqa: SLF001
     del config.quantization_config
-    model, loaded = of_model.from_pretrained(
-        None, config=config, state_dict=_packed.state(folder), dtype=torch.float32,
-        output_loading_info=True)
+    state, reading = _packed.state(folder)
+    model, loaded = of_model.from_pretrained(None, config=config, state_dict=state,
+                                             dtype=torch.float32, output_loading_info=True)
     if loaded["missing_keys"]:
         raise UnsupportedModel(f"'{folder}' has no weights for {sorted(loaded['missing_keys'])[0]} "
                                f"and {len(loaded['missing_keys']) - 1} others; the folder is "
                                "incomplete, or its packed layers have names that hk does not know")
+    _packed.remember(model, reading)
     return model.eval()
 
 
