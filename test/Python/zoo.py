@@ -112,7 +112,8 @@ WRITTEN = {
 
 
 # Biases of content and distance, norms without weight, rotary embeddings that turn the other way, repeated keys, chunks of keys,
-# routers of their own, experts in loops of their own, functions that formulas give.
+# routers of their own, experts in loops of their own or in attention, linear attention whose heads
+# decay, functions that formulas give.
 UNUSUAL = {
     "xlm_roberta": ("XLMRobertaForCausalLM", {"is_decoder": True}),
     "bart": ("BartForCausalLM", {"d_model": 64, "decoder_layers": 2, "decoder_ffn_dim": 96,
@@ -137,6 +138,8 @@ UNUSUAL = {
         "attn_config": {"kv_n_heads": 2, "clip_qkv": 8.0, "rope_theta": 1e4},
         "ffn_config": {"hidden_size": 64, "ffn_hidden_size": 48, "moe_num_experts": 8,
                        "moe_top_k": 2}}),
+    "jetmoe": ("JetMoeForCausalLM", MOE | {"kv_channels": 16}),
+    "minimax": ("MiniMaxForCausalLM", MOE | {"head_dim": 16}),
     "longcat": ("LongcatFlashForCausalLM", MLA | {
         "num_layers": 2, "num_hidden_layers": 4, "head_dim": 8, "ffn_hidden_size": 96,
         "expert_ffn_hidden_size": 48, "moe_topk": 2, "zero_expert_num": 2}),
