@@ -179,12 +179,56 @@ def test_model_keeps_its_codes(tmp_path, name, dtype):
     hk.torch.check(model, graph, threads=1)
 
 
-def test_experts_are_widened(tmp_path):
-    """Matrices of experts are stacked by transformers, those around them stay as they are."""
-    folder_of(tmp_path, *CASES["awq"][:4], name="qwen3_moe")
+@pytest.mark.parametrize("name,dtype", [
+    ("awq", "bfloat16"), ("gptq", "float32"), ("gptq-8", "float32"), ("fp8-blocks", "bfloat16")])
+def test_experts_keep_their_codes(tmp_path, name, dtype):
+    """transformers stacks their matrices, gates above what they gate."""
+    folder_of(tmp_path, *CASES[name][:4], name="qwen3_moe")
     notes = []
-    stored = hk.torch.stored_weights(tmp_path, hk.torch.read(tmp_path), notes)
-    assert len(stored) == 8 and "stacked experts" in notes[0]
+    model = hk.torch.read(tmp_path)
+    stored = hk.torch.stored_weights(tmp_path, model, notes)
+    assert len(stored) == 12 and not any("widened" in note for note in notes)
+    codes = stored["model.layers.0.mlp.experts.gate_up_proj"].codes
+    assert codes.shape[:2] == (8, 96)
+    graph = hk.torch.export(model, stored=stored, dtype=getattr(torch, dtype))
+    assert graph.mlir.count("hk.dequantize") == 12
+    assert not any("proj" in n and t.dim() == 3 and t.dtype == graph.dtype
+                   and not n.endswith("scales") for n, t in graph.tensors.items())
+    hk.torch.check(model, graph, threads=1)
+
+
+def test_experts_of_different_forms(tmp_path):
+    """Zero points of one number beside those of each group are a tensor; a row that several
+    matrices have is of that with most of the others."""
+    made = []
+
+    def change(layer):
+        made.append(layer)
+        layer.z[:] = 8 if len(made) % 2 else layer.z
+        layer.q[3] = layer.z[3, layer.place]
+
+    values = folder_of(tmp_path, *CASES["awq"][:3], change, name="qwen3_moe")
+    model = hk.torch.read(tmp_path)
+    stored = hk.torch.stored_weights(tmp_path, model)
+    assert len(stored) == 12
+    name = "model.layers.1.mlp.experts.{}.down_proj.weight"
+    expected = torch.stack([values[name.format(e)] for e in range(8)])
+    down = stored["model.layers.1.mlp.experts.down_proj"]
+    torch.testing.assert_close(down.values(), expected, rtol=1e-6, atol=0)
+
+
+def test_a_folder_is_decoded_once(tmp_path, monkeypatch):
+    import hk.torch._packed as packed
+
+    folder_of(tmp_path, *CASES["awq"][:4])
+    calls, fields = [], packed._fields
+    monkeypatch.setattr(packed, "_fields", lambda *a: calls.append(a) or fields(*a))
+    model = hk.torch.read(tmp_path)
+    hk.torch.stored_weights(tmp_path, model)
+    assert len(calls) == 2 * 14
+    with torch.no_grad():  # Changed since it was read.
+        model.model.layers[0].mlp.up_proj.weight[3, 4] += 1
+    assert len(hk.torch.stored_weights(tmp_path, model)) == 13
 
 
 @pytest.mark.parametrize(("change", "text"), [

@@ -1,5 +1,6 @@
 """What cannot be imported is refused with the model's line, the operator and a remedy."""
 
+import json
 import types
 
 import hk
@@ -9,6 +10,7 @@ torch = pytest.importorskip("torch")
 import hk.torch  # noqa: E402
 import zoo  # noqa: E402
 from hk import cli  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
 
 
 class Activation(torch.nn.Module):
@@ -143,8 +145,71 @@ def test_files(tmp_path, capsys):
     assert not (tmp_path / "m.mlir").exists()
 
 
+def changed(path, state=lambda s: s, **config):
+    """A folder of a tiny model with other tensors, and with other lines in its configuration."""
+    zoo.make("llama").save_pretrained(path)
+    weights = path / "model.safetensors"
+    save_file(state(load_file(weights)), weights, {"format": "pt"})
+    said = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(said | config))
+    return path
+
+
+UP = "model.layers.1.mlp.up_proj.weight"
+
+
+@pytest.mark.parametrize(("state", "config", "text"), [
+    (lambda s: {n: t for n, t in s.items() if n != UP}, {}, f"no values for {UP} and 0 other"),
+    (lambda s: s | {UP: torch.zeros(3, 5)}, {}, rf"{UP} is \[3, 5\] in its files and \[96, 64\] by"),
+    (dict, {"num_key_value_heads": 1}, r"k_proj.weight is \[32, 64\] in its files and \[16, 64\]"),
+    (dict, {"num_attention_heads": 0}, "ZeroDivisionError.*; look at config.json"),
+    (dict, {"hidden_size": 65}, "hidden size .65. is not a multiple .*; look at config.json"),
+    (dict, {"vocab_size": "many"}, "'vocab_size' expected int"),
+    (dict, {"hidden_act": "no_such"}, "its configuration names 'no_such', which transformers does"),
+    (dict, {"model_type": "own", "auto_map": {"AutoConfig": "c.Own", "AutoModelForCausalLM": "m.Own"}},
+     "hk runs no code of a folder: save the model with a class of transformers")])
+def test_folders_that_do_not_fit(tmp_path, state, config, text):
+    changed(tmp_path, state, **config)
+    with pytest.raises(hk.UnsupportedModel, match=text):
+        hk.torch.export(hk.torch.read(tmp_path))
+
+
+@pytest.mark.parametrize("size", [0, 5, 1000])
+def test_a_file_that_is_cut_off(tmp_path, size):
+    weights = changed(tmp_path) / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:size])
+    with pytest.raises(hk.UnsupportedModel, match="'model.safetensors' is damaged or cut off: copy"):
+        hk.torch.read(tmp_path)
+
+
+@pytest.mark.parametrize(("data", "text"), [
+    (b"", "empty"), (b"plain text", "magic"), (b"GGUF\3\0\0\0" + b"\1" * 20, "damaged or cut off")])
+def test_a_gguf_file_that_is_none(tmp_path, data, text):
+    pytest.importorskip("gguf")
+    (tmp_path / "m.gguf").write_bytes(data)
+    with pytest.raises(hk.UnsupportedModel, match=f"{text}.*"):
+        hk.torch.read(tmp_path / "m.gguf")
+
+
+def test_a_weight_that_is_no_number():
+    """Where the model's own results are none, nothing is right."""
+    model = zoo.make("llama")
+    with torch.no_grad():
+        model.model.layers[1].mlp.up_proj.weight[0, 0] = float("nan")
+    with pytest.raises(hk.CheckFailed, match=f"not finite, .*its weight {UP} has elements that"):
+        hk.torch.check(model, hk.torch.export(model), threads=1)
+
+
+def test_a_model_of_one_precision():
+    model = zoo.make("gpt2", reorder_and_upcast_attn=True)
+    with pytest.raises(hk.CheckFailed, match="does not run one precision up, .*Error with upcasting"):
+        hk.torch.check(model, hk.torch.export(model), threads=1)
+
+
 def test_linear_attention():
-    model = zoo.built("MiniMaxForCausalLM", zoo.MOE | {"head_dim": 16})
+    model = zoo.make("minimax")
+    layer = next(m for m in model.modules() if hasattr(m, "slope_rate"))
+    layer.diagonal_decay[..., 3, 1] = 0.0  # No longer what hk has.
     with pytest.raises(hk.UnsupportedModel, match=r"model.layers.1.self_attn "
                        r"\(MiniMaxLightningAttention\): tokens see earlier ones there by what is"):
         hk.torch.export(model)

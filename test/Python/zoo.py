@@ -111,13 +111,20 @@ WRITTEN = {
 }
 
 
-# Norms without weight, rotary embeddings that turn the other way, repeated keys, chunks of keys,
-# routers of their own, experts in loops of their own, functions that formulas give.
+# Biases of content and distance, norms without weight, rotary embeddings that turn the other way, repeated keys, chunks of keys,
+# routers of their own, experts in loops of their own or in attention, linear attention whose heads
+# decay, functions that formulas give.
 UNUSUAL = {
     "xlm_roberta": ("XLMRobertaForCausalLM", {"is_decoder": True}),
     "bart": ("BartForCausalLM", {"d_model": 64, "decoder_layers": 2, "decoder_ffn_dim": 96,
                                  "decoder_attention_heads": 4, "is_decoder": True}),
     "roformer": ("RoFormerForCausalLM", {"embedding_size": 64, "is_decoder": True}),
+    "deberta": ("DebertaModel", {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}),
+    "deberta_v2": ("DebertaV2ForSequenceClassification", {
+        "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 16,
+        "share_att_key": True, "norm_rel_ebd": "layer_norm", "pooler_hidden_size": 64}),
+    "deberta_v2_keys": ("DebertaV2Model", {
+        "relative_attention": True, "pos_att_type": ["c2p"], "max_relative_positions": 20}),
     "olmo": ("OlmoForCausalLM", {}),
     "nanochat": ("NanoChatForCausalLM", {}),
     "diffllama": ("DiffLlamaForCausalLM", {}),
@@ -131,6 +138,8 @@ UNUSUAL = {
         "attn_config": {"kv_n_heads": 2, "clip_qkv": 8.0, "rope_theta": 1e4},
         "ffn_config": {"hidden_size": 64, "ffn_hidden_size": 48, "moe_num_experts": 8,
                        "moe_top_k": 2}}),
+    "jetmoe": ("JetMoeForCausalLM", MOE | {"kv_channels": 16}),
+    "minimax": ("MiniMaxForCausalLM", MOE | {"head_dim": 16}),
     "longcat": ("LongcatFlashForCausalLM", MLA | {
         "num_layers": 2, "num_hidden_layers": 4, "head_dim": 8, "ffn_hidden_size": 96,
         "expert_ffn_hidden_size": 48, "moe_topk": 2, "zero_expert_num": 2}),

@@ -93,15 +93,21 @@ constexpr double hostGemmMicroseconds(const Target &target,
                                       double columns) {
   // Clocks of one core. 32 multiply-adds per clock; packing costs about 0.15
   // clocks per element of A, 0.45 of B (it is transposed); a skinny product
-  // streams B at about 24 bytes per clock and reads it once per 4 rows.
-  double rows = double(size.m < tile.bm ? size.m : tile.bm);
+  // streams B at about 24 bytes per clock and reads it once per 4 rows. The
+  // last tile of rows may have few: threads take blocks as they come, so a
+  // round is as long as the mean block.
+  double whole = double(size.m / tile.bm), rest = double(size.m % tile.bm);
+  double tiles = costMax(whole + (rest > 0 ? 1 : 0), 1);
+  double rows = double(size.m) / tiles;
+  double multiplied =
+      (whole * ceilDiv(tile.bm, 12) + ceilDiv(rest, 12)) * 12 / tiles;
   double k = double(size.k);
   double perBlock =
       isHostSkinny(target, tile)
           ? columns * k *
                     costMax(size.bytesB / 24 * ceilDiv(rows, 4), rows / 14) +
                 rows * k
-          : ceilDiv(rows, 12) * 12 * columns * k / 28 + rows * k * 0.15 +
+          : multiplied * columns * k / 28 + rows * k * 0.15 +
                 columns * k * 0.45;
   double rounds = ceilDiv(blocks, target.computeUnits);
   return rounds * (perBlock / clockGHz(target) * 1e-3 + 0.3) +

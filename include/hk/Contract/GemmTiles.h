@@ -233,6 +233,7 @@ inline constexpr GemmTileRow kGemmTilesHost[] = {
     {96, 64, 1024, 1, 1, 1, true, false},
     {48, 64, 1024, 1, 1, 1, true, false},
     {24, 64, 1024, 1, 1, 1, true, false},
+    {192, 96, 1024, 1, 1, 1, true, false},
     {192, 128, 1024, 1, 1, 1, true, false},
     {96, 128, 1024, 1, 1, 1, true, false},
     {48, 128, 1024, 1, 1, 1, true, false},

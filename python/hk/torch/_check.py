@@ -177,7 +177,11 @@ def check(model: torch.nn.Module, graph: Graph, library: str | pathlib.Path | No
         return _check_module(model, graph, library, threads)
     prompts = [unpadded(model, p) for p in _prompts(graph)]
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
-        reference = _Reference(model, prompts, dtype, dense)
+        try:
+            reference = _Reference(model, prompts, dtype, dense)
+        except RuntimeError as error:
+            raise CheckFailed("the model itself does not run one precision up, there is nothing to "
+                              f"compare with: {str(error).strip().splitlines()[0]}") from error
         path = library or tools.compile(graph, pathlib.Path(folder) / "model.so")
         function = _module.load(path, threads=threads)[graph.signature.function]
         found = (_dense if dense else _paged)(function, prompts)
@@ -224,7 +228,18 @@ def _apart(a: torch.Tensor, b: torch.Tensor) -> float:
     return float(torch.where(same, 0.0, (a - b).abs().nan_to_num(float("inf"))).max())
 
 
+def _require_numbers(reference: _Reference) -> None:
+    """Where the model itself gives no numbers, everything would be right."""
+    if all(bool(rows.isfinite().all()) for rows in reference.results):
+        return
+    name = next((n for n, p in reference.model.named_parameters() if not p.isfinite().all()), None)
+    raise CheckFailed("the model's own results are not finite, there is nothing to compare with; " + (
+        f"its weight {name} has elements that are not" if name else
+        "its weights are: what it computes overflows on random tokens"))
+
+
 def _judge(found: list, reference: _Reference, dtype: torch.dtype) -> Report:
+    _require_numbers(reference)
     largest = max(float(rows.abs().max()) for rows in reference.results)
     bound = _bound(reference.own, reference.sums, largest, dtype)
     pairs, ties = [], []

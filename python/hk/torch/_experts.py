@@ -13,7 +13,7 @@ import typing
 
 import torch
 
-from . import _looped, _replaced, _scaled
+from . import _looped, _parallel, _replaced, _scaled
 
 IMPLEMENTATION = "hk"
 
@@ -198,6 +198,8 @@ class Experts:
                        if _scaled.is_candidate(m) and _scaled.computes(m)]
         self.looped = [m for m in model.modules()
                        if _looped.is_candidate(m) and _looped.computes(m)]
+        self.parallel = [m for m in model.modules()
+                         if _parallel.is_candidate(m) and _parallel.computes(m)]
 
     @contextlib.contextmanager
     def active(self) -> typing.Iterator[None]:
@@ -215,8 +217,12 @@ class Experts:
         forwards = {m: lambda m, x, r=r: route(m, r, x) for m, r in self.routers.items()}
         forwards |= dict.fromkeys(self.scaled, _scaled.forward)
         forwards |= dict.fromkeys(self.looped, _looped.forward)
+        projecting = [m for m in self.parallel if _parallel.is_attention(m)]
+        forwards |= {m: _parallel.forward for m in self.parallel if m not in projecting}
         try:
-            with _replaced.methods("forward", forwards):
+            with (_replaced.methods("forward", forwards),
+                  _replaced.methods("map", dict.fromkeys(projecting, _parallel.map_)),
+                  _replaced.methods("reduce", dict.fromkeys(projecting, _parallel.reduce_))):
                 yield
         finally:
             for config, value in zip(configs, before, strict=True):

@@ -13,7 +13,7 @@ import warnings
 import torch
 
 from ..errors import UnsupportedModel
-from . import _leaves, _mixers, _norms  # noqa: F401 - registers torch.ops.hk
+from . import _leaves, _mixers, _norms, _source  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
 from ._formulas import FORMULAS
 from ._lowering import Lowering, is_lowered
@@ -204,7 +204,12 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
     with torch.no_grad():
         wrapper, s = _prepare(copied, chosen, context, progress)
         copied.to(dtype)
-        return _export(wrapper, s, chosen, context, stored or {}, progress)
+        graph = _export(wrapper, s, chosen, context, stored or {}, progress)
+    if lost := sorted(_source.absent(model) & graph.tensors.keys()):
+        raise UnsupportedModel(f"the files of the model have no values for {lost[0]} and "
+                               f"{len(lost) - 1} other parameters, which it computes with; they are "
+                               "incomplete, or config.json is of another model")
+    return graph
 
 
 def _forget_caches(model: torch.nn.Module) -> None:

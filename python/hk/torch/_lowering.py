@@ -10,7 +10,7 @@ from ..errors import UnsupportedModel
 from . import _aten, _fill, _routing, _sdpa  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
-from ._mlir import ELEMENT_TYPES, SPELLING, Writer, number, seen_region, tensor_type
+from ._mlir import ELEMENT_TYPES, SPELLING, Writer, distance_region, number, seen_region, tensor_type
 from ._quantised import Quantised
 from ._signature import Argument
 
@@ -142,9 +142,9 @@ class Lowering:
 
     def _stored_weight(self, name: str, stored: Quantised, element: str) -> Value:
         """The values of a weight that stays as its file has it."""
-        rows, columns = stored.codes.shape
+        *rows, columns = stored.codes.shape
         columns *= 2 if stored.element == "ui4" else 1
-        codes = self._weight_ref(f"{name}.codes", stored.codes, stored.element, (rows, columns))
+        codes = self._weight_ref(f"{name}.codes", stored.codes, stored.element, (*rows, columns))
         parameters, words = [], f"group {stored.group}"
         for part, tensor in (("scales", stored.scales), ("offsets", stored.offsets)):
             if tensor is not None:
@@ -192,6 +192,8 @@ class Lowering:
         result = _result(value)
         if name == "hk.attention":
             return self._attention(result, *args)
+        if name == "hk.attention_by_distance":
+            return self._by_distance(result, *args)
         if name == "hk.causal_conv1d":
             return self._conv(result, *args)
         if name == "hk.gated_delta_rule":
@@ -341,6 +343,25 @@ class Lowering:
                                            *([f"reads ({reads.type})"] if reads else [])]),
                        attributes=f" {' '.join(attributes)}" if attributes else "",
                        region=region)
+        return self.signature.attended(b, result, made)
+
+    def _by_distance(self, result: Result, q: Value, k: Value, v: Value, _extents: Value,
+                     queries: Value | None, keys: Value | None, columns: Value, scale: float,
+                     layer: int) -> Value:
+        b = self.builder
+        q, k, v, (lens,) = self.signature.attention(b, self.values, result, q, k, v, layer)
+        tables = {name: b.reshaped(b.permuted(t, (1, 0, 2, 3)), tuple(
+            t.shape[d] for d in (1, 0, 2, 3)))
+            for name, t in (("i", queries), ("j", keys)) if t is not None}
+        columns = b.full(columns)
+        reads = [columns, *tables.values()]
+        b.hint = f"l{layer}_attention"
+        made = b.value(
+            "attention", (*q.stored[:-1], v.stored[-1]), result.element, q=q.ssa, k=k.ssa, v=v.ssa,
+            tq=q.type, tk=k.type, tv=v.type, scale=f"{scale:.9e}", attributes="",
+            operands=f"{lens} {self.values[lens].ssa} reads ({', '.join(t.ssa for t in reads)})",
+            toperands=f"{lens} {self.values[lens].type} reads ({', '.join(t.type for t in reads)})",
+            region=distance_region(tables, columns))
         return self.signature.attended(b, result, made)
 
     # ---- recurrent layers

@@ -57,10 +57,20 @@ SPELLING = {
 NUMBER, REAL = "tensor<i32>", "tensor<f32>"
 
 
-def _score(lines: list[str], score: str, read: str = "") -> str:
-    """A score region of hk.attention, whose result is %`score`; `read`: the type of %mask."""
+class Typed(typing.Protocol):
+    """A stored tensor."""
+
+    stored: tuple
+    element: str
+    type: str
+
+
+def _score(lines: list[str], score: str, read: str = "", **more: str) -> str:
+    """A score region of hk.attention, whose result is %`score`; `read`: the type of %mask, `more`
+    those of other tensors that it reads."""
+    read_ = {"mask": read} if read else more
     arguments = ["%s: tensor<f32>", *(f"%{n}: {NUMBER}" for n in (
-        "sequence", "head", "i", "j", "queries", "keys")), *[f"%mask: {read}"] * bool(read)]
+        "sequence", "head", "i", "j", "queries", "keys")), *(f"%{n}: {t}" for n, t in read_.items())]
     lines = [" score {", f"^bb0({', '.join(arguments)}):", *lines, f"hk.yield {score} : {REAL}"]
     return "\n    ".join(lines) + "\n  }"
 
@@ -122,6 +132,29 @@ def seen_region(conditions: typing.Sequence[tuple[str, str, int]], chunk: int = 
         score = seen("chunk", f"%inside_chunk = hk.compare eq %mine, %other : {NUMBER}, {NUMBER} "
                      "-> tensor<i1>")
     return _score(lines, score, tensor_type(bias, "f32") if bias else "")
+
+
+def distance_region(tables: typing.Mapping[str, Typed], columns: Typed) -> str:
+    """A score region of hk.attention that adds a number of each table [H, B, S, columns], at %i or
+    %j as its name says, in the column that `columns` [2 m + 1] has for the distance %i - %j."""
+    most = columns.stored[0] // 2
+    lines = [f"%apart = hk.sub %i, %j : {NUMBER}",
+             f"%most = hk.constant dense<{most}> : {NUMBER}",
+             f"%least = hk.constant dense<{-most}> : {NUMBER}",
+             f"%above = hk.max %apart, %least : {NUMBER}",
+             f"%inside = hk.min %above, %most : {NUMBER}",
+             f"%place = hk.add %inside, %most : {NUMBER}",
+             f"%column = hk.gather_elements %columns [%place] : {columns.type} [{NUMBER}] -> "
+             f"{NUMBER}"]
+    score = "%s"
+    for name, table in tables.items():
+        one = f"tensor<{table.element}>"
+        lines += [f"%of_{name} = hk.gather_elements %by_{name} [%head, %sequence, %{name}, %column] "
+                  f": {table.type} [{', '.join([NUMBER] * 4)}] -> {one}",
+                  f"%with_{name} = hk.add {score}, %of_{name} : {REAL}, {one} -> {REAL}"]
+        score = f"%with_{name}"
+    return _score(lines, score, columns=columns.type,
+                  **{f"by_{name}": table.type for name, table in tables.items()})
 
 
 def masked_region(type_: str, element: str, at: typing.Sequence[str]) -> str:

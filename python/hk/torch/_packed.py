@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import typing
+import weakref
 
 import numpy as np
 import torch
@@ -315,25 +316,47 @@ def _layers(folder: pathlib.Path, notes: list[str]
     return plain, read()
 
 
-def state(folder: str | os.PathLike) -> Tensors:
-    """The tensors of a folder under the names that they have without quantisation, widened."""
-    plain, layers = _layers(pathlib.Path(folder), [])
-    return plain | {f"{name}.weight": matrix.values for name, matrix in layers}
+class Reading(typing.NamedTuple):
+    """What was kept of a folder's packed matrices: those that can stay so, how many cannot, and
+    notes."""
+
+    stored: list[Quantised]
+    widened: int
+    notes: list[str]
 
 
-def matrices(folder: str | os.PathLike, notes: list[str]
+# Of models that were read, so that a folder is decoded once.
+_READINGS: weakref.WeakKeyDictionary[torch.nn.Module, Reading] = weakref.WeakKeyDictionary()
+
+
+def state(folder: str | os.PathLike) -> tuple[Tensors, Reading]:
+    """The tensors of a folder under the names that they have without quantisation, widened, and
+    what was packed of them."""
+    notes: list[str] = []
+    plain, layers = _layers(pathlib.Path(folder), notes)
+    stored = []
+    for name, matrix in layers:
+        plain[f"{name}.weight"] = matrix.values
+        stored.append(matrix.stored)
+    kept = [s for s in stored if s is not None]
+    return plain, Reading(kept, len(stored) - len(kept), notes)
+
+
+def remember(model: torch.nn.Module, reading: Reading) -> None:
+    """The model has the tensors of `state`."""
+    _READINGS[model] = reading
+
+
+def matrices(folder: str | os.PathLike, model: torch.nn.Module, notes: list[str]
              ) -> typing.Iterator[tuple[np.ndarray, Quantised]]:
     """The values of the folder's packed matrices, and how they are stored; those that cannot stay
     so are counted in a note."""
     if not is_packed(folder):
         return
-    _, layers = _layers(pathlib.Path(folder), notes)
-    widened = 0
-    for _, matrix in layers:
-        if matrix.stored is None:
-            widened += 1
-        else:
-            yield matrix.values.numpy(), matrix.stored
-    if widened:
-        notes.append(f"{widened} packed matrices are widened: their columns are in an order of their "
-                     "own (desc_act, actorder), or their codes are of a table")
+    reading = _READINGS.get(model) or state(folder)[1]
+    notes.extend(reading.notes)
+    for stored in reading.stored:
+        yield stored.values().numpy(), stored
+    if reading.widened:
+        notes.append(f"{reading.widened} packed matrices are widened: their columns are in an order "
+                     "of their own (desc_act, actorder), or their codes are of a table")

@@ -2,14 +2,16 @@
 
 import typing
 
+import numpy as np
 import torch
 
 
 class Quantised(typing.NamedTuple):
-    """A matrix [N, K]: (q - zero) * scale + offset in f32, by groups of K.
+    """A matrix [N, K], or a stack [E, N, K] of them: (q - zero) * scale + offset in f32, by groups
+    of K.
 
-    `codes`: i8 or fp8 [N, K], or ui4 in u8 [N, K / 2] with the even column low. `scales`,
-    `offsets`: [N, ceil(K / group)] in f32 or a narrower type; no offsets: none is added. `zero`:
+    `codes`: i8 or fp8 [.., N, K], or ui4 in u8 [.., N, K / 2] with the even column low. `scales`,
+    `offsets`: [.., N, ceil(K / group)] in f32 or a narrower type; no offsets: none is added. `zero`:
     what is subtracted from the codes first, a number or i8 as the scales; none where there are
     offsets.
     """
@@ -25,20 +27,49 @@ class Quantised(typing.NamedTuple):
         """What the codes stand for, as hk.dequantize computes it."""
         q = self.codes
         if self.element == "ui4":
-            q = torch.stack([q & 15, q >> 4], -1).flatten(1)
-        columns = q.shape[1]
+            q = torch.stack([q & 15, q >> 4], -1).flatten(-2)
+        columns = q.shape[-1]
 
         def wide(of_groups: torch.Tensor) -> torch.Tensor:
-            return of_groups.float().repeat_interleave(self.group, 1)[:, :columns]
+            return of_groups.float().repeat_interleave(self.group, -1)[..., :columns]
 
         zero = wide(self.zero) if isinstance(self.zero, torch.Tensor) else self.zero
         q = (q.float() - zero) * wide(self.scales)
         return q if self.offsets is None else q + wide(self.offsets)
 
-    def rows(self, order: list[int]) -> "Quantised":
-        """With these rows."""
-        def cut(of_rows: typing.Any) -> typing.Any:
-            return of_rows[order] if isinstance(of_rows, torch.Tensor) else of_rows
+    def stacked(self, rows: torch.Size) -> "Quantised":
+        """A matrix of E x N rows as E of N."""
+        return self._replace(**{name: tensor.unflatten(0, rows) for name, tensor in
+                                self._asdict().items() if isinstance(tensor, torch.Tensor)})
 
-        return self._replace(codes=cut(self.codes), scales=cut(self.scales),
-                             offsets=cut(self.offsets), zero=cut(self.zero))
+    @property
+    def form(self) -> tuple:
+        """What matrices have in common whose rows can be of one."""
+        return (self.element, self.group, self.codes.shape[1:], self.scales.shape[1:],
+                self.scales.dtype, None if self.offsets is None else self.offsets.dtype)
+
+
+def joined(matrices: list[Quantised], matrix: np.ndarray, row: np.ndarray) -> Quantised | None:
+    """The matrix of these rows of these matrices, if one can have them."""
+    parts = [(m, np.flatnonzero(matrix == m)) for m in np.unique(matrix)]
+    first = matrices[parts[0][0]]
+    if any(matrices[m].form != first.form for m, _ in parts):
+        return None
+
+    def rows(of: typing.Callable[[Quantised], torch.Tensor]) -> torch.Tensor:
+        sample = of(first)
+        made = sample.new_empty(len(row), *sample.shape[1:])
+        for m, places in parts:
+            made[places] = of(matrices[m])[row[places]]
+        return made
+
+    def zeros(q: Quantised) -> torch.Tensor:
+        return q.zero if isinstance(q.zero, torch.Tensor) else torch.full_like(
+            q.scales, q.zero, dtype=torch.int8)
+
+    said = {q.zero for m, _ in parts if not isinstance((q := matrices[m]).zero, torch.Tensor)}
+    tensors = any(isinstance(matrices[m].zero, torch.Tensor) for m, _ in parts)
+    return first._replace(
+        codes=rows(lambda q: q.codes), scales=rows(lambda q: q.scales),
+        offsets=None if first.offsets is None else rows(lambda q: q.offsets),
+        zero=rows(zeros) if tensors or len(said) > 1 else first.zero)

@@ -7,6 +7,7 @@ torch.ops.hk, which cut the tokens into sequences and whose states are arguments
 function. A norm with a gate is split into the norm and its product with the gate.
 """
 
+import functools
 import inspect
 import sys
 import types
@@ -15,7 +16,7 @@ import typing
 import torch
 
 from ..errors import UnsupportedModel
-from . import _norms
+from . import _lightning, _norms
 
 L2_EPSILON = 1e-6  # Of transformers' l2norm inside of the rule.
 
@@ -99,6 +100,8 @@ class Recurrent:
         self.states: list[State] = []
         self.norms = {m: v for m in model.modules()
                       if is_gated_norm(m) and (v := probe_gated_norm(m)) is not None}
+        self.lightning = [m for m in model.modules() if not dense and _lightning.is_candidate(m)
+                          and _lightning.computes(m)]
         self._saved: list = []
         self._counts: dict[str, int] = {}
 
@@ -147,6 +150,10 @@ class Recurrent:
         """A state that only sums: S = exp(decay) S + key value, in f32."""
         return self._delta(query.float(), key.float(), value, decay.float(), None, 1.0, 0.0,
                            "linear")
+
+    def _linear(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+                decay: torch.Tensor) -> torch.Tensor:
+        return self._delta(query, key, value, decay.float(), None, 1.0, 0.0, "linear")
 
     def _heads(self, x: torch.Tensor, dt: torch.Tensor, a: torch.Tensor, b: torch.Tensor,
                c: torch.Tensor, chunk_size: int, D: torch.Tensor | None = None,  # noqa: N803
@@ -210,6 +217,10 @@ class Recurrent:
         for module, variant in self.norms.items():
             self._saved.append((module, "forward", None))
             module.forward = types.MethodType(_gated_norm(variant), module)
+        linear = functools.partial(_lightning.forward, self._linear)
+        for module in self.lightning:
+            self._saved.append((module, "forward", None))
+            module.forward = types.MethodType(linear, module)
 
     def _replace(self, made: typing.Callable) -> None:
         self.clear()

@@ -4,9 +4,24 @@ Nothing is fetched from anywhere."""
 import os
 import pathlib
 import typing
+import weakref
 
-from ..errors import NotFound, UnsupportedModel
+import torch
+
+from ..errors import Error, NotFound, UnsupportedModel
 from . import _packed
+
+# Parameters of models that were read for which their files have no values.
+_ABSENT: weakref.WeakKeyDictionary[torch.nn.Module, frozenset[str]] = weakref.WeakKeyDictionary()
+
+
+def absent(model: torch.nn.Module) -> frozenset[str]:
+    """Parameters that the files of a model lack: transformers makes random ones."""
+    return _ABSENT.get(model, frozenset())
+
+
+# Nothing is fetched, and no code of a folder runs.
+OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 
 
 def _parts(path: str | os.PathLike) -> tuple[str, dict]:
@@ -16,10 +31,10 @@ def _parts(path: str | os.PathLike) -> tuple[str, dict]:
         raise NotFound(f"no such file or folder: '{path}'; hk reads models from disk and fetches "
                        "none")
     if path.suffix == ".gguf":
-        return str(path.parent), {"gguf_file": path.name, "local_files_only": True}
+        return str(path.parent), {"gguf_file": path.name, **OPTIONS}
     if not (path / "config.json").exists():
         raise NotFound(f"'{path}' is neither a GGUF file nor a folder with a config.json")
-    return str(path), {"local_files_only": True}
+    return str(path), dict(OPTIONS)
 
 
 # What the class that a folder names ends with, and which of transformers' reads it.
@@ -36,42 +51,83 @@ def _kind(name: str) -> str:
 def read(path: str | os.PathLike) -> typing.Any:
     """The model of a folder or GGUF file, in f32 (dequantised): with its head if that
     generates, classifies or finds spans, else the model behind it."""
-    import torch
-    import transformers
-
     folder, options = _parts(path)
     try:
-        config = transformers.AutoConfig.from_pretrained(folder, **options)
-        names = getattr(config, "architectures", None) or []
-        kind = _kind("ForCausalLM" if "gguf_file" in options else names[0] if names else "")
-        reader = getattr(transformers, kind)
-        if "gguf_file" not in options and _packed.is_packed(folder):
-            return _unpacked(reader, config, folder)
-        model = reader.from_pretrained(folder, dtype=torch.float32, **options).eval()
-        if "gguf_file" in options:
-            model.is_quantized = False  # Its weights are plain f32 by now; it still refuses to().
-        return model
-    except (ValueError, OSError, KeyError, ImportError) as error:
-        packed = "" if "gguf_file" in options else _packed.remedy(folder)
-        raise UnsupportedModel(f"transformers cannot read '{path}': "
-                               f"{str(error).strip().splitlines()[0]}{packed}") from error
+        return _read(folder, options)
+    except Error:
+        raise
+    # Files and configurations of others: whatever is wrong with them is raised as anything.
+    except Exception as error:
+        raise UnsupportedModel(f"transformers cannot read '{path}': {_why(error)}"
+                               + _remedy(error, pathlib.Path(folder), options)) from error
+
+
+def _read(folder: str, options: dict) -> typing.Any:
+    import transformers
+
+    config = transformers.AutoConfig.from_pretrained(folder, **options)
+    names = getattr(config, "architectures", None) or []
+    kind = _kind("ForCausalLM" if "gguf_file" in options else names[0] if names else "")
+    reader = getattr(transformers, kind)
+    if "gguf_file" not in options and _packed.is_packed(folder):
+        return _unpacked(reader, config, folder)
+    model, loaded = reader.from_pretrained(folder, dtype=torch.float32, output_loading_info=True,
+                                           ignore_mismatched_sizes=True, **options)
+    for name, given, wanted in sorted(loaded["mismatched_keys"]):
+        raise UnsupportedModel(f"'{folder}': {name} is {list(given)} in its files and "
+                               f"{list(wanted)} by config.json; one of them is of another model")
+    _ABSENT[model] = frozenset(loaded["missing_keys"])
+    if "gguf_file" in options:
+        model.is_quantized = False  # Its weights are plain f32 by now; it still refuses to().
+    return model.eval()
+
+
+def _why(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).strip().splitlines()]
+    text = " ".join(lines[:2]) if lines and lines[0].endswith(":") else (lines or [""])[0]
+    text = text.rstrip(" .")
+    if isinstance(error, KeyError):
+        return f"its configuration names {text}, which transformers does not have"
+    # Texts of transformers' own are sentences; others need the kind of error beside them.
+    told = isinstance(error, (ValueError, OSError, ImportError))
+    return text if told else f"{type(error).__name__}: {text}"
+
+
+def _remedy(error: Exception, folder: pathlib.Path, options: dict) -> str:
+    """What to do about it."""
+    if "gguf_file" in options:
+        return ("; where the file is damaged or cut off, copy it again; of other architectures, "
+                "import the folder that the file was made of")
+    if packed := _packed.remedy(folder):
+        return packed
+    if "custom code" in str(error):
+        return "; hk runs no code of a folder: save the model with a class of transformers"
+    from safetensors import safe_open
+
+    for file in sorted(folder.glob("*.safetensors")):
+        try:
+            with safe_open(file, "pt"):
+                pass
+        except Exception:  # noqa: BLE001 - this is the damaged one
+            return f"; '{file.name}' is damaged or cut off: copy it again"
+    return "; look at config.json and the files beside it"
 
 
 def _unpacked(reader: typing.Any, config: typing.Any, folder: str) -> typing.Any:
     """The model of a folder with packed weights."""
-    import torch
     from transformers.models.auto.auto_factory import _get_model_class
 
     # The Auto classes want a path, with which the models take no tensors.
     of_model = _get_model_class(config, reader._model_mapping)  # noqa: SLF001
     del config.quantization_config
-    model, loaded = of_model.from_pretrained(
-        None, config=config, state_dict=_packed.state(folder), dtype=torch.float32,
-        output_loading_info=True)
+    state, reading = _packed.state(folder)
+    model, loaded = of_model.from_pretrained(None, config=config, state_dict=state,
+                                             dtype=torch.float32, output_loading_info=True)
     if loaded["missing_keys"]:
         raise UnsupportedModel(f"'{folder}' has no weights for {sorted(loaded['missing_keys'])[0]} "
                                f"and {len(loaded['missing_keys']) - 1} others; the folder is "
                                "incomplete, or its packed layers have names that hk does not know")
+    _packed.remember(model, reading)
     return model.eval()
 
 

@@ -7,6 +7,7 @@ import torch
 
 from ..errors import UnsupportedModel
 from . import _indexer, _latent, _norms
+from ._distances import Distances, Tables
 from ._experts import Experts
 from ._masks import Mask, MaskHook, UnfittedMask, extent_of
 from ._recurrent import Recurrent
@@ -37,6 +38,7 @@ class Substitution:
         self.recurrent = Recurrent(model, lambda: self.extents, dense)
         self.latents = [] if dense else [m for m in model.modules() if _latent.is_latent(m)]
         self.indexers = _indexer.find(model, context)
+        self.distances = Distances(model, context)
         self.masks = MaskHook(extent_of(model.config))
         self.written: Written | None = None  # Where the model does not ask the interface.
         self.extents: torch.Tensor | None = None
@@ -106,9 +108,20 @@ class Substitution:
                                    f"hk.attention's: {fitted.mask.reason}")
         self._causal(fitted.mask)
         layer = self._cache(key, value, (key.shape[1], key.shape[3], value.shape[3]))
+        if (tables := self.distances.take()) is not None:
+            return self._by_distance(fitted, query, key, value, tables, layer).transpose(1, 2)
         out = torch.ops.hk.attention(query, key, value, self.extents, None, fitted.bias, self.dense,
                                      fitted.scale, *fitted.mask, 0.0, layer)
         return out.transpose(1, 2)
+
+    def _by_distance(self, fitted: Fitted, query: torch.Tensor, key: torch.Tensor,
+                     value: torch.Tensor, tables: Tables, layer: int) -> torch.Tensor:
+        if not self.dense or fitted.mask != Mask(False) or fitted.bias is not None:
+            raise UnsupportedModel(f"attention {self.attentions} of {type(self.model).__name__}: a "
+                                   "bias of content and distance beside a mask or another bias; "
+                                   "hk's import has it for encoders that see all tokens")
+        return torch.ops.hk.attention_by_distance(query, key, value, self.extents, *tables,
+                                                  fitted.scale, layer)
 
     def begin(self) -> None:
         """Before the model runs once more."""
@@ -163,7 +176,8 @@ class Substitution:
         self.rotary.make_tables()
         if not self.layers and not self.recurrent.states:
             self.written = self.written or Written()
-            self.written.observe(run, vocabulary, self.masks.n, context)
+            with self.distances.active():
+                self.written.observe(run, vocabulary, self.masks.n, context)
             if not self.written.sites:
                 raise UnsupportedModel(
                     f"{type(self.model).__name__} has no attention that hk finds: neither "
@@ -195,7 +209,8 @@ class Substitution:
         self.recurrent.substitute()
         try:
             with (_norms.active(self.norms), self._interfaces(), self.experts.active(),
-                  _latent.active(self.latents), _indexer.active(self.indexers)):
+                  _latent.active(self.latents), _indexer.active(self.indexers),
+                  self.distances.active()):
                 yield
         finally:
             self.rotary.restore()
