@@ -351,6 +351,20 @@ def HKOrderLaunches : Pass<"hk-order-launches", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def HKOrderSums : Pass<"hk-order-sums", "::mlir::ModuleOp"> {
+  let summary = "memory for sums that blocks make in order";
+  let description = [{
+    A kernel whose blocks each make a part of a sum can add the parts in memory,
+    one block after the other, instead of computing them twice: on sm_90a
+    attention's gradients do, for dq, where that is quicker. Such a launch gets
+    the memory, and words that a launch in front of it zeroes, which say whose
+    turn it is. Works on memrefs; docs/fusion.md says why no block waits for ever.
+  }];
+  let statistics = [Statistic<"numOrdered", "num-ordered", "launches that sum in order">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def HKSendResults : Pass<"hk-send-results", "::mlir::ModuleOp"> {
   let summary = "products send their results to the other rank";
   let description = [{

@@ -85,8 +85,10 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   // This order folds the self-copies that slices of a state leave behind.
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
-  if (options.fuse && options.order)
+  if (options.fuse && options.order) {
     pm.addPass(createHKOrderLaunches(log));
+    pm.addPass(createHKOrderSums(log));
+  }
   pm.addPass(createHKPlanArena());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -42,6 +42,14 @@ constexpr bool bulkBackwardFits(const AttentionBackwardTile &tile,
   return head != 0 && value != 0 && head + value + 3 * tile.walked <= 448 &&
          head + 5 * tile.walked <= 448;
 }
+/// The one that sums dq in order, and the size of queries, keys and values
+/// there: each of two warpgroups makes a panel of dq's columns.
+inline constexpr AttentionBackwardTile kOrderedBackwardTile = {128, 64, 12, 2};
+inline constexpr int64_t kOrderedBackwardHead = 128;
+/// Least queries and keys of a sequence there, and blocks for each compute
+/// unit: with fewer, what blocks wait for each other shows.
+inline constexpr int64_t kOrderedBackwardRows = 1024;
+inline constexpr int64_t kOrderedBackwardBlocks = 4;
 /// Largest head size of one, beside values of which there is room.
 inline constexpr int64_t kBulkBackwardHead = 256;
 
@@ -53,6 +61,8 @@ struct AttentionBackwardShape {
   int64_t align;
   /// The warp-specialised loop can compute the kernel.
   bool bulk = false;
+  /// There is memory in which blocks sum dq in order.
+  bool sums = false;
 
   /// Padded columns of a row's two operands.
   constexpr int64_t columns() const {
@@ -76,6 +86,7 @@ inline constexpr AttentionBackwardCandidate kAttentionBackwardCandidates[] = {
     {Arch::Gfx942, {128, 32, 4, 1}, 640},
     {Arch::Gfx950, {128, 32, 4, 1}, 640},
     {Arch::Gfx1100, {64, 16, 4, 1}, 256},
+    {Arch::Sm90a, kOrderedBackwardTile, 512},
     {Arch::Sm90a, {128, 64, 12, 4}, 512},
     {Arch::Sm90a, {128, 32, 12, 4}, 640},
     {Arch::Sm90a, {64, 32, 4, 2}, 256},
@@ -87,7 +98,8 @@ constexpr bool usableForShape(const AttentionBackwardCandidate &c, Arch arch,
   Arch known = arch == Arch::Tiny ? Arch::Gfx942 : arch;
   if (attentionBackwardPath(c.arch, c.tile) ==
           AttentionBackwardPath::WarpSpecialised &&
-      !(shape.bulk && bulkBackwardFits(c.tile, shape.headDim, shape.valueDim)))
+      !(shape.bulk && shape.sums == sumsInOrder(c.tile) &&
+        bulkBackwardFits(c.tile, shape.headDim, shape.valueDim)))
     return false;
   return c.arch == known &&
          packedBytes(shape.type, shape.columns()) <= c.maxBytes;

@@ -39,6 +39,19 @@ constexpr bool isWarpSpecialised(const AttentionBackwardTile &tile) {
   return groups > 0 && tile.waves == kGroupWarps * (groups + 1);
 }
 
+/// Such a tile with half as many stages sums dq in memory, in an order
+/// (sm90/ordered.h), and needs the LDS for ds and parts of dq.
+constexpr bool sumsInOrder(const AttentionBackwardTile &tile) {
+  return isWarpSpecialised(tile) && tile.stages == 2;
+}
+/// Stages there of ds, and of parts of dq.
+inline constexpr int64_t kOrderedSlopeStages = 2, kOrderedSumStages = 2;
+/// f32 of a part of dq: what a tile of keys adds to a tile of queries.
+constexpr int64_t orderedSumFloats(const AttentionBackwardTile &tile,
+                                   int64_t headDim) {
+  return tile.walked * headDim;
+}
+
 /// A GPU tile with fewer rows than a matrix fragment runs on the vector units.
 constexpr AttentionBackwardPath
 attentionBackwardPath(Arch arch, const AttentionBackwardTile &tile) {
@@ -66,6 +79,17 @@ constexpr int64_t attentionBackwardBulkLds(const AttentionBackwardTile &t,
          8 * (1 + 2 * int64_t(t.stages)) + 32;
 }
 
+/// The same, with ds and parts of dq behind it.
+constexpr int64_t attentionBackwardOrderedLds(const AttentionBackwardTile &t,
+                                              int64_t headDim,
+                                              int64_t valueDim) {
+  int64_t bulk = attentionBackwardBulkLds(t, headDim, valueDim) +
+                 8 * 2 * kOrderedSumStages;
+  return (bulk + kBulkAlignment - 1) / kBulkAlignment * kBulkAlignment +
+         kOrderedSlopeStages * t.rows * kBulkRowBytes +
+         kOrderedSumStages * 4 * orderedSumFloats(t, headDim);
+}
+
 /// LDS bytes of a block. `type` is the element type of the operands, `headDim`
 /// the size of queries and keys, `valueDim` that of values.
 constexpr int64_t attentionBackwardLdsBytes(Arch arch,
@@ -79,7 +103,8 @@ constexpr int64_t attentionBackwardLdsBytes(Arch arch,
     // Two operands, and of a query its log-sum-exp and delta.
     return int64_t(t.stages) * t.walked * (packedBytes(type, columns) + 8);
   case AttentionBackwardPath::WarpSpecialised:
-    return attentionBackwardBulkLds(t, headDim, valueDim);
+    return sumsInOrder(t) ? attentionBackwardOrderedLds(t, headDim, valueDim)
+                          : attentionBackwardBulkLds(t, headDim, valueDim);
   case AttentionBackwardPath::Vector:
     // The two operands of the row; p and ds of one wave of what it walks over.
     return 4 * (headDim + valueDim + 2 * int64_t(t.walked));
@@ -90,6 +115,40 @@ constexpr int64_t attentionBackwardLdsBytes(Arch arch,
                 2 * int64_t(t.rows) * t.walked + 2 * (t.rows + t.walked));
   }
   return 0;
+}
+
+/// Tiles of queries whose sums a block finishes.
+inline constexpr int64_t kOrderedTilesEach = 8;
+/// Blocks that finish a pair come behind those that own keys of so many pairs
+/// later: by then it is done, and its sums are still in the L2 cache.
+inline constexpr int64_t kOrderedPairsBehind = 5;
+/// The last pairs, whose blocks own the first keys first.
+inline constexpr int64_t kOrderedPairsReversed = 4;
+
+/// Sizes of a launch that sums dq in order. A pair is a key head of a sequence.
+struct OrderedBackwardSizes {
+  /// Of a pair: blocks that own keys, blocks that finish sums.
+  int64_t pairs, ownTiles, finishers;
+
+  constexpr int64_t reversed() const {
+    return pairs < kOrderedPairsReversed ? pairs : kOrderedPairsReversed;
+  }
+  /// The first pair that only blocks behind all others finish.
+  constexpr int64_t unfinished() const {
+    int64_t up = pairs - reversed();
+    return up < kOrderedPairsBehind ? 0 : up - kOrderedPairsBehind;
+  }
+  constexpr int64_t blocks() const {
+    return (pairs - reversed()) * (ownTiles + finishers) +
+           reversed() * ownTiles + (pairs - unfinished()) * finishers;
+  }
+};
+constexpr OrderedBackwardSizes
+orderedBackwardSizes(const AttentionBackwardTile &tile, int64_t pairs,
+                     int64_t group, int64_t queries, int64_t keys) {
+  int64_t tiles = (queries + tile.walked - 1) / tile.walked * group;
+  return {pairs, (keys + tile.rows - 1) / tile.rows,
+          (tiles + kOrderedTilesEach - 1) / kOrderedTilesEach};
 }
 
 /// Threads of a block.

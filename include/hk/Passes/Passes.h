@@ -37,6 +37,7 @@ std::unique_ptr<Pass> createHKSelectTiles(DecisionLog &log);
 std::unique_ptr<Pass> createHKShareLaunches(DecisionLog &log);
 std::unique_ptr<Pass> createHKScatterSums(DecisionLog &log);
 std::unique_ptr<Pass> createHKOrderLaunches(DecisionLog &log);
+std::unique_ptr<Pass> createHKOrderSums(DecisionLog &log);
 std::unique_ptr<Pass> createHKSendResults(DecisionLog &log);
 
 /// Makes every pass known to command lines.

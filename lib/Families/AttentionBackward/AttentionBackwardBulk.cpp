@@ -13,6 +13,7 @@
 #include "../HeadMaps.h"
 #include "AttentionBackwardPlan.h"
 #include "hk/Contract/Capability.h"
+#include "hk/Families/OrderedSums.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -51,6 +52,63 @@ AttentionBackwardPlan::getBulkVerdict(const ::hk::Target &target) const {
       return refuse(Reason::UnsupportedShape, "there are no queries or keys");
   return checkHeadRows(shape.align, shape.headDim, shape.valueDim,
                        ::hk::kBulkBackwardHead);
+}
+
+Verdict
+AttentionBackwardPlan::getOrderedVerdict(const ::hk::Target &target) const {
+  auto refuse = [](Reason reason, const Twine &what) {
+    return Verdict::refuse(reason, what);
+  };
+  if (Verdict bulk = getBulkVerdict(target); !bulk.accepted())
+    return bulk;
+  for (Attribute operand : kernel.getShapes())
+    if (llvm::any_of(cast<SymShapeAttr>(operand).getSizes(),
+                     SymShapeAttr::isSymbol))
+      return refuse(Reason::SizeUnknown,
+                    "how much memory dq is summed in must be known");
+  if (op.isRagged())
+    return refuse(Reason::UnsupportedShape, "sequences are ragged");
+  if (operands.dquery < 0 || operands.dkey < 0 || operands.dvalue < 0)
+    return refuse(Reason::UnsupportedShape, "not all gradients are wanted");
+  if (op.getSoftcap() || op.getWindowLeft() || op.getWindowRight())
+    return refuse(Reason::UnsupportedShape, "soft cap or window");
+  if (shape.headDim != ::hk::kOrderedBackwardHead ||
+      shape.valueDim != ::hk::kOrderedBackwardHead)
+    return refuse(Reason::UnsupportedShape,
+                  "head sizes must be " + Twine(::hk::kOrderedBackwardHead));
+  ::hk::OrderedBackwardSizes sizes = getOrderedSizes();
+  if (std::min(getQueries(), getKeys()) < ::hk::kOrderedBackwardRows ||
+      sizes.pairs * sizes.ownTiles <
+          ::hk::kOrderedBackwardBlocks * target.computeUnits)
+    return refuse(Reason::CostlierFused,
+                  "blocks that wait for each other need longer sequences, or "
+                  "more of them");
+  return Verdict::accept();
+}
+
+::hk::OrderedBackwardSizes AttentionBackwardPlan::getOrderedSizes() const {
+  return ::hk::orderedBackwardSizes(::hk::kOrderedBackwardTile,
+                                    dim(operands.query, 0) * getKeyHeads(),
+                                    getGroup(), getQueries(), getKeys());
+}
+
+SmallVector<RankedTensorType>
+mlir::hk::orderedSumsOf(KernelOp kernel, const ::hk::Target &target) {
+  if (kernel.getFamily() != FamilyKind::attention_backward)
+    return {};
+  FailureOr<AttentionBackwardPlan> plan = AttentionBackwardPlan::create(kernel);
+  if (failed(plan) || plan->getShape().sums ||
+      !plan->getOrderedVerdict(target).accepted())
+    return {};
+  constexpr ::hk::AttentionBackwardTile tile = ::hk::kOrderedBackwardTile;
+  int64_t heads = plan->dim(plan->getOperands().query, 0) *
+                  plan->getKeyHeads() * plan->getGroup();
+  int64_t tiles = heads * llvm::divideCeil(plan->getQueries(), tile.walked);
+  Builder builder(kernel.getContext());
+  return {RankedTensorType::get(
+              {tiles, ::hk::orderedSumFloats(tile, ::hk::kOrderedBackwardHead)},
+              builder.getF32Type()),
+          RankedTensorType::get({tiles}, builder.getI32Type())};
 }
 
 SmallVector<hk_tensor_map_abi>

@@ -31,6 +31,8 @@ public:
     if (llvm::any_of(kernel.getKernel().getVariants(), isBulk))
       os << "#include "
             "\"kernels/attention/backward/sm90/warp_specialised.h\"\n";
+    if (kernel.getShape().sums)
+      os << "#include \"kernels/attention/backward/sm90/ordered.h\"\n";
     os << "\nnamespace {\n"
           "using namespace hk;\n\n";
     writeSpec();
@@ -49,12 +51,17 @@ private:
   }
   void writeType(VariantOp variant) {
     auto tile = cast<AttentionBackwardTileAttr>(variant.getTile());
+    bool ordered = isBulk(variant) && kernel.getShape().sums;
     os << "using " << variant.getSymName() << " = "
-       << (isBulk(variant) ? "BulkAttentionBackward"
-                           : "AttentionBackwardKernel")
+       << (ordered           ? "OrderedAttentionBackward"
+           : isBulk(variant) ? "BulkAttentionBackward"
+                             : "AttentionBackwardKernel")
        << "<kSpec, AttentionBackwardTile{" << tile.getRows() << ", "
        << tile.getWalked() << ", " << tile.getWaves() << ", "
-       << tile.getStages() << "}>;\n";
+       << tile.getStages() << "}";
+    if (ordered)
+      os << ", " << kernel.getKeyHeads();
+    os << ">;\n";
   }
   void writeEntry(VariantOp variant) {
     StringRef name = variant.getSymName();
@@ -127,6 +134,8 @@ private:
     fields.assignPointer("dk", out, operands.dkey);
     fields.assignPointer("dv", out, operands.dvalue);
     fields.assignPointer("dsink", "float", operands.dsink);
+    fields.assignPointer("sums", "float", operands.sums);
+    fields.assignPointer("turns", "u32", operands.turns);
   }
 
   void writeArguments() {

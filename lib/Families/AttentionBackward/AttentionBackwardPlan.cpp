@@ -42,6 +42,13 @@ static bool mapResults(AttentionBackwardOp op, YieldOp yield, int64_t first,
                        AttentionBackwardOperands &operands) {
   for (auto [index, value] : llvm::enumerate(yield.getValues())) {
     int64_t out = first + int64_t(index);
+    // Memory of the launch's own, of no meaning to anybody behind it.
+    if (auto own = dyn_cast<BlockArgument>(value);
+        own && int64_t(own.getArgNumber()) == out) {
+      bool words = tensorType(value).getElementType().isInteger();
+      (words ? operands.turns : operands.sums) = out;
+      continue;
+    }
     if (value == op.getDquery())
       operands.dquery = out;
     else if (value == op.getDkey())
@@ -82,6 +89,7 @@ AttentionBackwardPlan::create(KernelOp kernel) {
                           operands.dquery, operands.dkey, operands.dvalue})
     if (operand >= 0)
       self.shape.align = std::min(self.shape.align, aligns[operand]);
+  self.shape.sums = operands.sums >= 0;
   return self;
 }
 

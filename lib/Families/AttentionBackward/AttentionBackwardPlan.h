@@ -23,6 +23,8 @@ struct AttentionBackwardOperands {
   int64_t query, key, value, gradient, lse, delta;
   int64_t qOffsets = -1, kvOffsets = -1, sink = -1;
   int64_t dquery = -1, dkey = -1, dvalue = -1, dsink = -1;
+  /// Where dq is summed, and the words that say whose turn it is.
+  int64_t sums = -1, turns = -1;
 };
 
 class AttentionBackwardPlan {
@@ -48,6 +50,10 @@ public:
 
   /// Whether the warp-specialised loop of sm_90a can compute the kernel.
   Verdict getBulkVerdict(const ::hk::Target &target) const;
+  /// Whether blocks of that may sum dq in order, and it pays.
+  Verdict getOrderedVerdict(const ::hk::Target &target) const;
+  /// The launch that does.
+  ::hk::OrderedBackwardSizes getOrderedSizes() const;
 
 private:
   AttentionBackwardPlan(KernelOp kernel, AttentionBackwardOp op)

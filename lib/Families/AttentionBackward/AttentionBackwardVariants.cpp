@@ -80,6 +80,10 @@ private:
     TileReport report(kernel.getKernel(), log);
     if (::hk::hasCopyEngine(target) && !bulk.accepted())
       report.add("warp_specialised", bulk);
+    if (bulk.accepted() && !shape.sums)
+      if (Verdict ordered = kernel.getOrderedVerdict(target);
+          !ordered.accepted())
+        report.add("dq_in_order", ordered);
     Choice choice;
     for (const AttentionBackwardTile &tile : tiles) {
       bool spills = isKnownToSpill(kernel.getKernel(), attrOf(tile));
@@ -179,6 +183,13 @@ private:
   LaunchDims launchDims(LaunchBuilder &launch,
                         const AttentionBackwardTile &tile) {
     const AttentionBackwardOperands &operands = kernel.getOperands();
+    if (isBulk(tile) && ::hk::sumsInOrder(tile)) {
+      int64_t heads = kernel.getGroup() * kernel.getKeyHeads();
+      int64_t sinks = operands.dsink >= 0 ? heads : 0;
+      return launch.grid(
+          launch.constant(sinks + kernel.getOrderedSizes().blocks()),
+          launch.constant(1));
+    }
     Value blocks = launch.constant(operands.dsink >= 0 ? kernel.getGroup() : 0);
     if (operands.dkey >= 0 || operands.dvalue >= 0)
       blocks =

@@ -88,3 +88,11 @@ func.func @backward256(%q: tensor<?x4x256xf16>, %k: tensor<?x2x256xf16>, %v: ten
   %0:4 = hk.attention_backward %q, %k, %v, %g, %l, %l q_offsets %o kv_offsets %o sink %s scale 0.0625 causal softcap 50.0 : tensor<?x4x256xf16>, tensor<?x2x256xf16>, tensor<?x2x64xf16>, tensor<?x4x64xf16>, tensor<?x4xf32> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> sink tensor<4xf32> -> tensor<?x4x256xf16>, tensor<?x2x256xf16>, tensor<?x2x64xf16>, tensor<4xf32>
   return %0#0, %0#1, %0#2, %0#3 : tensor<?x4x256xf16>, tensor<?x2x256xf16>, tensor<?x2x64xf16>, tensor<4xf32>
 }
+func.func @backward_ordered(%q: tensor<8x2000x32x128xbf16>, %k: tensor<8x2100x8x128xbf16>, %l: tensor<8x2000x32xf32>) -> (tensor<8x2000x32x128xbf16>, tensor<8x2100x8x128xbf16>, tensor<8x2100x8x128xbf16>) {
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 0.0884 causal : tensor<8x2000x32x128xbf16>, tensor<8x2100x8x128xbf16>, tensor<8x2100x8x128xbf16>, tensor<8x2000x32x128xbf16>, tensor<8x2000x32xf32> -> tensor<8x2000x32x128xbf16>, tensor<8x2100x8x128xbf16>, tensor<8x2100x8x128xbf16>
+  return %0#0, %0#1, %0#2 : tensor<8x2000x32x128xbf16>, tensor<8x2100x8x128xbf16>, tensor<8x2100x8x128xbf16>
+}
+func.func @backward_ordered_sink(%q: tensor<8x2000x9x128xf16>, %k: tensor<8x2100x9x128xf16>, %l: tensor<8x2000x9xf32>, %s: tensor<9xf32>) -> (tensor<8x2000x9x128xf16>, tensor<8x2100x9x128xf16>, tensor<8x2100x9x128xf16>, tensor<9xf32>) {
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l sink %s scale 0.0884 : tensor<8x2000x9x128xf16>, tensor<8x2100x9x128xf16>, tensor<8x2100x9x128xf16>, tensor<8x2000x9x128xf16>, tensor<8x2000x9xf32> sink tensor<9xf32> -> tensor<8x2000x9x128xf16>, tensor<8x2100x9x128xf16>, tensor<8x2100x9x128xf16>, tensor<9xf32>
+  return %0#0, %0#1, %0#2, %0#3 : tensor<8x2000x9x128xf16>, tensor<8x2100x9x128xf16>, tensor<8x2100x9x128xf16>, tensor<9xf32>
+}

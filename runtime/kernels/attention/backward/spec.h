@@ -51,6 +51,10 @@ template <AttentionBackwardSpec S> struct AttentionBackwardArgs {
   Global<const i32> qOffsets, kvOffsets;
   Global<Storage<S.outType>> dq, dk, dv;
   Global<float> dsink;
+  /// Where dq is summed in memory: parts of it, and how many blocks have added
+  /// to each (sm90/ordered.h).
+  Global<float> sums;
+  Global<u32> turns;
   /// Sequences; queries and keys of one sequence (ragged: of all of them).
   i64 batch, queries, keys;
   BackwardStrides qStride, kStride, vStride, gradientStride, lseStride,

@@ -217,6 +217,12 @@ HK_DEV u32 loadLds4(u32 at) {
 HK_DEV void storeLds4(u32 to, u32 word) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(word) : "memory");
 }
+/// Four floats to LDS at `to`.
+HK_DEV void storeLds16(u32 to, f32x4 v) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(v[0]),
+               "f"(v[1]), "f"(v[2]), "f"(v[3])
+               : "memory");
+}
 /// Two floats of LDS.
 HK_DEV f32x2 loadLds8(u32 at) {
   return *(const __attribute__((address_space(3))) f32x2 *)u64(at);

@@ -100,6 +100,26 @@ HK_DEV void storeBox(const TensorMap &map, u32 from, BoxPlace at) {
                "r"(from), "r"(at.column), "r"(at.row), "r"(at.matrix)
                : "memory");
 }
+/// Begins to copy `bytes` of LDS at `from` to memory, a group of stores.
+HK_DEV void storeRun(Global<float> to, u32 from, u32 bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
+               "cp.async.bulk.commit_group;" ::"l"(to),
+               "r"(from), "r"(bytes)
+               : "memory");
+}
+/// The same, but adds them to what is there. Each element is one addition: what
+/// it is the sum of, the order of the calls says.
+HK_DEV void addRun(Global<float> to, u32 from, u32 bytes) {
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 "
+               "[%0], [%1], %2;\n"
+               "cp.async.bulk.commit_group;" ::"l"(to),
+               "r"(from), "r"(bytes)
+               : "memory");
+}
+/// Orders what the engine does to memory and this thread's own accesses.
+HK_DEV void publishToMemoryCopies() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
 /// Waits until all but the last `pending` stores of this thread have read LDS.
 template <int PENDING> HK_DEV void waitStoresRead() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");

@@ -73,6 +73,26 @@ constexpr AsmText ldsValueText(const char *types, int n) {
   return t.add("wgmma.commit_group.sync.aligned;\n}");
 }
 
+/// Operands: accumulators, the descriptors of A and B, whose k runs along
+/// their rows in LDS.
+constexpr AsmText columnText(const char *types, int n, int depth) {
+  AsmText t;
+  int count = n / 2;
+  t.add("{\n.reg .pred keep;\n.reg .b64 a, b;\nsetp.ne.b32 keep, 0, 0;\n"
+        "wgmma.fence.sync.aligned;\n");
+  for (int step = 0; step < depth / kChainStep; ++step) {
+    // 16 rows of 128 bytes of either.
+    t.add("add.s64 a, %").add(count).add(", ").add(step * 128).add(";\n");
+    t.add("add.s64 b, %").add(count + 1).add(", ").add(step * 128);
+    t.add(";\n");
+    beginInstruction(t, types, n);
+    t.add(", a, b, keep, 1, 1, 1, 1;\n");
+    if (step == 0)
+      t.add("setp.eq.b32 keep, 0, 0;\n");
+  }
+  return t.add("wgmma.commit_group.sync.aligned;\n}");
+}
+
 } // namespace detail
 
 /// Panels of K from 0, SECOND and THIRD on are pieces; THIRD may be behind the
@@ -121,6 +141,27 @@ template <DType D, int N> struct LdsValueChain {
     HK_CHAIN(192, 96);
     HK_CHAIN(256, 128);
 #undef HK_CHAIN
+#undef HK_OUT
+  }
+};
+
+/// D[64, N] = A[DEPTH, 64]^T * B[DEPTH, N], N to 64: both in LDS as rows of 128
+/// bytes for each k.
+template <DType D, int N, int DEPTH> struct ColumnChain {
+  static_assert(info(D).bits == 16 && DEPTH % detail::kChainStep == 0);
+  static constexpr int kRegisters = N / 2;
+  static constexpr auto kText =
+      detail::columnText(detail::ProductTypes<D>::kText, N, DEPTH);
+  using Registers = float[kRegisters];
+
+  /// Begins d = A^T B; descriptors as transposedDescriptor().
+  HK_MEM static void begin(Registers &d, u64 a, u64 b) {
+#define HK_OUT(i) "=f"(d[i])
+    static_assert(N == 32 || N == 64);
+    if constexpr (N == 32)
+      asm volatile((kText) : HK_LIST16(HK_OUT, 0) : "l"(a), "l"(b) : "memory");
+    else
+      asm volatile((kText) : HK_LIST32(HK_OUT, 0) : "l"(a), "l"(b) : "memory");
 #undef HK_OUT
   }
 };

@@ -108,10 +108,17 @@ struct BulkBackwardWalk : BulkBackwardConfig<S, T> {
 
   using Place = RingPlace<kStages>;
 
-  /// Tiles [first, end) of kRows keys, or of kRows queries of each head.
+  /// Tiles [first, end) of kRows keys, or of kRows queries of each head; walked
+  /// over from the first, or `down` from the last.
   struct Steps {
     int first, end;
     HK_MEM int count() const { return (end - first) * kHeads; }
+    HK_MEM int begin(bool down) const { return down ? end - 1 : first; }
+    /// Behind `n`; of the next head if it is begin().
+    HK_MEM int next(int n, bool down) const {
+      n += down ? -1 : 1;
+      return n == end || n < first ? begin(down) : n;
+    }
   };
   HK_MEM static BackwardRange rangeOf(const BackwardBlock &w, i64 own) {
     return kKeys ? queriesOf<S>(w, own) : keysOf<S>(w, own);

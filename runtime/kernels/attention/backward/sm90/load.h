@@ -31,6 +31,8 @@ struct BulkBackwardLoader {
   const TensorMap *maps;
   /// Of the group, that of owned queries.
   int head;
+  /// From the last step to the first.
+  bool down = false;
   BackwardBlock w = {};
 
   HK_MEM void run(const AttentionBackwardArgs<S> &a) {
@@ -40,7 +42,7 @@ struct BulkBackwardLoader {
       return;
     if (laneId() == 0)
       loadOwned();
-    Cursor at = {steps.first, head};
+    Cursor at = {steps.begin(down), head};
     Numbers numbers = numbersAt(a, at);
     for (u32 use = 0; int(use) < steps.count(); ++use) {
       typename Walk::Place place(use);
@@ -52,10 +54,9 @@ struct BulkBackwardLoader {
       }
       if (laneId() == 0)
         loadWalked(place.stage, at);
-      if (++at.step == steps.end) {
-        at.step = steps.first;
+      at.step = steps.next(at.step, down);
+      if (at.step == steps.begin(down))
         ++at.head;
-      }
       if (int(use) + 1 < steps.count())
         numbers = numbersAt(a, at);
     }

@@ -27,6 +27,7 @@ namespace hk {
 
 template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
 class BulkBackwardProducts {
+protected:
   using Walk = BulkBackwardWalk<S, T, O>;
   using Layout = typename Walk::Layout;
   static constexpr bool kKeys = O == Own::Keys;
@@ -62,7 +63,7 @@ public:
       store<S.valueDim>(w, results.value, values, 1.f);
   }
 
-private:
+protected:
   /// Which rows walked over all of the warpgroup's count with, and the numbers
   /// of the thread's two queries.
   HK_MEM void start(const AttentionBackwardArgs<S> &a, const BackwardBlock &w) {

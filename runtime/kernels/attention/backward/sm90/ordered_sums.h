@@ -1,0 +1,172 @@
+//===- ordered_sums.h - dq, summed in memory in order -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A part of dq is what a tile of keys adds to a tile of queries: f32, in the
+// order of the accumulators, so that it is one run of LDS and of memory. The
+// copy engine adds it where the sum lies. A word for each tile of queries
+// counts the blocks that have added, and each waits until its turn: the sum is
+// the same in every run. Blocks that come behind read whole sums, scale and
+// round them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_BACKWARD_SM90_ORDERED_SUMS_H
+#define HK_KERNELS_ATTENTION_BACKWARD_SM90_ORDERED_SUMS_H
+
+#include "kernels/attention/backward/sm90/ordered_config.h"
+#include "kernels/attention/sm90/store.h"
+
+namespace hk {
+
+/// Returns when `turn` blocks have added to what `word` counts.
+HK_DEV void awaitTurn(Global<const u32> word, u32 turn) {
+  u32 now;
+  do
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(now)
+                 : "l"(word)
+                 : "memory");
+  while (now < turn);
+}
+HK_DEV void setTurn(Global<u32> word, u32 turn) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(turn)
+               : "memory");
+}
+
+/// The tiles of queries of a key head's heads, one head after the other.
+template <AttentionBackwardSpec S, AttentionBackwardTile T>
+struct OrderedTiles {
+  int each; // of a head
+  i64 first;
+  HK_MEM OrderedTiles(const BackwardBlock &w, u32 keyHeads)
+      : each((w.queries + T.walked - 1) / T.walked),
+        first((i64(w.sequence) * keyHeads + w.head) * S.group * each) {}
+  HK_MEM i64 at(int head, int tile) const {
+    return first + i64(head) * each + tile;
+  }
+};
+
+/// What one thread does.
+template <AttentionBackwardSpec S, AttentionBackwardTile T>
+struct OrderedBackwardAdder {
+  using Walk = OrderedBackwardWalk<S, T>;
+  typename Walk::Layout lds;
+  u32 keyHeads;
+  bool down;
+
+  HK_MEM void run(const AttentionBackwardArgs<S> &a) const {
+    BackwardBlock w = lds.getBlock();
+    typename Walk::Steps steps = Walk::stepsOf(w);
+    OrderedTiles<S, T> tiles(w, keyHeads);
+    int n = steps.begin(down), head = 0;
+    for (u32 use = 0; int(use) < steps.count(); ++use) {
+      add(a, tiles.at(head, n), turnOf(w, n), use);
+      n = steps.next(n, down);
+      if (n == steps.begin(down))
+        ++head;
+    }
+  }
+
+private:
+  HK_MEM void add(const AttentionBackwardArgs<S> &a, i64 tile, u32 turn,
+                  u32 use) const {
+    RingPlace<Walk::kSumStages> at(use);
+    Global<float> sum = a.sums + tile * Walk::kSumFloats;
+    lds.sumsFull(at.stage).wait(at.phase);
+    if (turn == 0) {
+      storeRun(sum, lds.sums(at.stage), Walk::kSumBytes);
+    } else {
+      awaitTurn(a.turns + tile, turn);
+      publishToMemoryCopies();
+      addRun(sum, lds.sums(at.stage), Walk::kSumBytes);
+    }
+    waitStoresRead<0>();
+    lds.sumsEmpty(at.stage).arrive();
+    waitStores();
+    publishToMemoryCopies();
+    setTurn(a.turns + tile, turn + 1);
+  }
+  /// Blocks that add to the tile before.
+  HK_MEM u32 turnOf(const BackwardBlock &w, int tile) const {
+    SeenTiles<S, T> seen(w, tile);
+    int own = w.first / T.rows;
+    return u32(down ? own - seen.first : seen.end - 1 - own);
+  }
+};
+
+/// Whole sums of some tiles of queries of a pair, to dq.
+template <AttentionBackwardSpec S, AttentionBackwardTile T>
+struct OrderedBackwardFinisher {
+  using Walk = OrderedBackwardWalk<S, T>;
+  static constexpr int kThreads = Walk::kGroups * kWarpgroup;
+  /// Accumulators of a thread.
+  static constexpr int kEach = Walk::kSumFloats / kThreads;
+  static constexpr int kColumns = S.headDim / Walk::kGroups;
+
+  /// `part`: tiles from part * kOrderedTilesEach on.
+  HK_MEM static void run(const AttentionBackwardArgs<S> &a,
+                         const BackwardBlock &w, u32 keyHeads, u32 part) {
+    OrderedTiles<S, T> tiles(w, keyHeads);
+    int from = int(part) * int(kOrderedTilesEach);
+    int count = minOf(int(kOrderedTilesEach), S.group * tiles.each - from);
+    if (threadId() < count) {
+      int i = from + threadId();
+      SeenTiles<S, T> seen(w, i % tiles.each);
+      awaitTurn(a.turns + tiles.first + i, u32(seen.end - seen.first));
+    }
+    barrier();
+    if (threadId() >= kThreads)
+      return;
+    float sum[2][kEach];
+    load(a, w, tiles, from, sum[0]);
+    HK_UNROLL for (int i = 0; i < int(kOrderedTilesEach); ++i) {
+      if (i + 1 < count)
+        load(a, w, tiles, from + i + 1, sum[(i + 1) % 2]);
+      if (i < count)
+        store(a, w, tiles, from + i, sum[i % 2]);
+    }
+  }
+
+private:
+  HK_MEM static void load(const AttentionBackwardArgs<S> &a,
+                          const BackwardBlock &w,
+                          const OrderedTiles<S, T> &tiles, int i,
+                          float (&sum)[kEach]) {
+    SeenTiles<S, T> seen(w, i % tiles.each);
+    auto from =
+        (Global<const f32x4>)(a.sums + (tiles.first + i) * Walk::kSumFloats) +
+        threadId() / kWarpgroup * (kEach / 4 * kWarpgroup) +
+        threadId() % kWarpgroup;
+    HK_UNROLL for (int e = 0; e < kEach; e += 4) {
+      f32x4 v = {};
+      if (seen.first < seen.end)
+        v = from[e / 4 * kWarpgroup];
+      HK_UNROLL for (int x = 0; x < 4; ++x) sum[e + x] = v[x];
+    }
+  }
+  HK_MEM static void store(const AttentionBackwardArgs<S> &a,
+                           const BackwardBlock &w,
+                           const OrderedTiles<S, T> &tiles, int i,
+                           const float (&sum)[kEach]) {
+    int row =
+        i % tiles.each * T.walked + waveId() % kGroupWarps * 16 + laneId() / 4;
+    Global<Storage<S.outType>> head =
+        a.dq + w.sequence * a.dqStride.sequence +
+        (i64(w.head) * S.group + i / tiles.each) * a.dqStride.head +
+        threadId() / kWarpgroup * kColumns;
+    HK_UNROLL for (int r = 0; r < 2; ++r) {
+      int query = row + 8 * r;
+      storeAccumulatorRow<S.outType, kColumns>(
+          head + i64(minOf(query, w.queries - 1)) * a.dqStride.row,
+          query < w.queries, sum, r, a.scale);
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_BACKWARD_SM90_ORDERED_SUMS_H

@@ -1,0 +1,47 @@
+// Gradients of long sequences on sm_90a: blocks of keys make dq, too, and sum it in
+// memory of the launch, in order. What keeps a kernel from it, and that two launches
+// have memory of their own.
+// RUN: hk-compile %s --target=sm_90a --emit=mlir -o - | FileCheck %s
+// RUN: hk-compile %s --target=sm_90a --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
+// RUN: hk-compile %s --target=sm_90a --no-order-launches --emit=mlir -o - | FileCheck %s --check-prefix=APART
+// RUN: hk-compile %s --target=gfx942 --emit=mlir -o - | FileCheck %s --check-prefix=APART
+// APART-NOT: in_order
+// APART-NOT: turns
+
+// 8 sequences of 8 key heads are 64 pairs of 2048 / 128 = 16 tiles of keys; 4 heads of 32
+// tiles of queries each are 128, which 16 blocks finish. 60 pairs go up, with 32 blocks
+// each, 4 down with 16; the last 9 pairs are finished at the end: 2128.
+// CHECK-LABEL: hk.kernel @attention_backward_in_order attention_backward
+// CHECK-SAME: #hk.shape<[8192, 8192]>, #hk.shape<[8192]>] aligns
+// CHECK: hk.variant @v0 #hk.attention_backward_tile<rows = 128, walked = 64, waves = 12, stages = 2> threads 384 lds 232448
+// CHECK: hk.launch_dims if %true grid(%c2128, %c1, %c1)
+// CHECK-NOT: hk.variant @v1
+
+// CHECK-LABEL: func.func @twice
+// CHECK: %[[TURNS:.*]] = memref.view {{.*}} to memref<8192xi32>
+// CHECK: hk.launch @zero_8192_turns outs(%[[TURNS]] :
+// CHECK-NEXT: hk.launch @attention_backward_in_order {{.*}} reads [false, false, false, true, true]
+// CHECK: hk.launch @zero_8192_turns
+// CHECK: hk.launch @attention_backward_in_order
+// TEXT: using v0 = OrderedAttentionBackward<kSpec, AttentionBackwardTile{128, 64, 12, 2}, 8>;
+func.func @twice(%q: tensor<8x2048x32x128xbf16>, %k: tensor<8x2048x8x128xbf16>, %do: tensor<8x2048x32x128xbf16>, %l: tensor<8x2048x32xf32>) -> (tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>) {
+  %0:3 = hk.attention_backward %q, %k, %k, %do, %l, %l scale 0.125 causal : tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x32x128xbf16>, tensor<8x2048x32xf32> -> tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>
+  %1:3 = hk.attention_backward %do, %k, %k, %q, %l, %l scale 0.125 causal : tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x32x128xbf16>, tensor<8x2048x32xf32> -> tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>
+  return %0#0, %0#1, %0#2, %1#0, %1#1, %1#2 : tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>
+}
+
+// Too few blocks; a size that is not known; heads of 64.
+// CHECK-LABEL: func.func @short
+// CHECK-NOT: in_order
+func.func @short(%q: tensor<1x2048x8x128xbf16>, %l: tensor<1x2048x8xf32>) -> (tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>) {
+  %0:3 = hk.attention_backward %q, %q, %q, %q, %l, %l scale 0.125 causal : tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>, tensor<1x2048x8xf32> -> tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>
+  return %0#0, %0#1, %0#2 : tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>
+}
+func.func @dynamic(%q: tensor<?x2048x32x128xbf16>, %l: tensor<?x2048x32xf32>) -> (tensor<?x2048x32x128xbf16>, tensor<?x2048x32x128xbf16>, tensor<?x2048x32x128xbf16>) {
+  %0:3 = hk.attention_backward %q, %q, %q, %q, %l, %l scale 0.125 causal : tensor<?x2048x32x128xbf16>, tensor<?x2048x32x128xbf16>, tensor<?x2048x32x128xbf16>, tensor<?x2048x32x128xbf16>, tensor<?x2048x32xf32> -> tensor<?x2048x32x128xbf16>, tensor<?x2048x32x128xbf16>, tensor<?x2048x32x128xbf16>
+  return %0#0, %0#1, %0#2 : tensor<?x2048x32x128xbf16>, tensor<?x2048x32x128xbf16>, tensor<?x2048x32x128xbf16>
+}
+func.func @narrow(%q: tensor<4x2048x32x64xbf16>, %l: tensor<4x2048x32xf32>) -> (tensor<4x2048x32x64xbf16>, tensor<4x2048x32x64xbf16>, tensor<4x2048x32x64xbf16>) {
+  %0:3 = hk.attention_backward %q, %q, %q, %q, %l, %l scale 0.125 causal : tensor<4x2048x32x64xbf16>, tensor<4x2048x32x64xbf16>, tensor<4x2048x32x64xbf16>, tensor<4x2048x32x64xbf16>, tensor<4x2048x32xf32> -> tensor<4x2048x32x64xbf16>, tensor<4x2048x32x64xbf16>, tensor<4x2048x32x64xbf16>
+  return %0#0, %0#1, %0#2 : tensor<4x2048x32x64xbf16>, tensor<4x2048x32x64xbf16>, tensor<4x2048x32x64xbf16>
+}
