@@ -45,10 +45,13 @@ inline constexpr u32 kUpPair = 0x7E807E80;
 template <DType H> struct CodePairs<DType::F4E2M1FN, H> {
   static_assert(H == DType::BF16);
   HK_MEM static u32 get(u32 word, int pair) {
-    // Shifted once from where it is, for the sign and for the rest.
-    u32 sign = word << (12 - 4 * pair) & 0x80008000;
-    int up = 6 - 4 * pair;
-    return maskedXor<0x01C001C0>(up > 0 ? word << up : word >> -up, sign);
+    // One product shifts a code to where its sign belongs and to where the rest
+    // does: shifts and masks share a unit of half the rate, products have one
+    // of their own.
+    u32 from = pair < 2 ? word : word >> 8;
+    int at = pair % 2 * 4;
+    u32 codes = from & (0x000F000Fu << at);
+    return codes * ((1u << (12 - at)) + (1u << (6 - at))) & 0x81C081C0u;
   }
 };
 

@@ -31,6 +31,9 @@ template <class Config> struct RowEpilogue : StoresItself {
     using Boxes = RoundedBoxes<Config, Rows, Total, Epilogue>;
     Boxes boxes(d, rows, col, args, epilogue);
     HK_UNROLL for (int j = 0; j < Boxes::kCount; ++j) {
+      // Of a tile that is wider than the result.
+      if (col + j * Boxes::kColumns >= args.n)
+        continue;
       u8 *box = slab + j % 2 * Boxes::kBytes;
       u32 v[Boxes::kColumns / 16][4];
       boxes.compute(j, v);
