@@ -123,7 +123,14 @@ def int8(layer):
 
 
 def shuffled(layer):
+    """Groups of 16 columns, which are anywhere; the same ones in all matrices of a width."""
+    generator = torch.Generator().manual_seed(len(layer.place))
+    layer.place = layer.place[torch.randperm(len(layer.place), generator=generator)]
+
+
+def unequal(layer):
     layer.place = layer.place.flip(0)
+    layer.place[0] = 0
 
 
 def symmetric(layer):
@@ -139,7 +146,8 @@ CASES = {
     "gptq-3": (GPTQ | {"bits": 3}, lambda x: gptq(x, 3), 3, lambda x: None, 14),
     "gptq-v2": (GPTQ | {"bits": 4, "checkpoint_format": "gptq_v2"}, lambda x: gptq(x, 4, 2), 4,
                 lambda x: None, 14),
-    "gptq-order": (GPTQ | {"bits": 4, "desc_act": True}, lambda x: gptq(x, 4), 4, shuffled, 0),
+    "gptq-order": (GPTQ | {"bits": 4, "desc_act": True}, lambda x: gptq(x, 4), 4, shuffled, 14),
+    "gptq-unequal": (GPTQ | {"bits": 4, "desc_act": True}, lambda x: gptq(x, 4), 4, unequal, 0),
     "awq": ({"quant_method": "awq", "bits": 4, "group_size": GROUP, "version": "gemm"}, awq, 4,
             lambda x: None, 14),
     "w4a16": (compressed("pack-quantized", num_bits=4, strategy="group", group_size=GROUP),
@@ -168,7 +176,8 @@ def test_values(tmp_path, name):
 
 
 @pytest.mark.parametrize("name,dtype", [("gptq", "bfloat16"), ("awq", "float32"),
-                                        ("fp8-blocks", "bfloat16")])
+                                        ("fp8-blocks", "bfloat16"), ("gptq-order", "float32"),
+                                        ("gptq-order", "bfloat16")])
 def test_model_keeps_its_codes(tmp_path, name, dtype):
     config, pack, bits, change, count = CASES[name]
     folder_of(tmp_path, config, pack, bits, change)
@@ -176,6 +185,10 @@ def test_model_keeps_its_codes(tmp_path, name, dtype):
     stored = hk.torch.stored_weights(tmp_path, model)
     graph = hk.torch.export(model, stored=stored, dtype=getattr(torch, dtype))
     assert graph.mlir.count("hk.dequantize") == count
+    # Rows of a norm are put in order once; those of attention and of the gate, too.
+    ordered = 8 if name == "gptq-order" else 0
+    assert graph.mlir.count("hk.gather_elements") == ordered
+    assert sum(n.startswith("hk.order.") for n in graph.tensors) == ordered // 4
     hk.torch.check(model, graph, threads=1)
 
 
@@ -215,6 +228,14 @@ def test_experts_of_different_forms(tmp_path):
     expected = torch.stack([values[name.format(e)] for e in range(8)])
     down = stored["model.layers.1.mlp.experts.down_proj"]
     torch.testing.assert_close(down.values(), expected, rtol=1e-6, atol=0)
+
+
+def test_experts_in_an_order_of_their_own(tmp_path):
+    """What goes to several experts has one order of columns."""
+    folder_of(tmp_path, *CASES["gptq-order"][:4], name="qwen3_moe")
+    notes = []
+    stored = hk.torch.stored_weights(tmp_path, hk.torch.read(tmp_path), notes)
+    assert len(stored) == 8 and "48 quantised matrices" in notes[0]
 
 
 def test_a_folder_is_decoded_once(tmp_path, monkeypatch):

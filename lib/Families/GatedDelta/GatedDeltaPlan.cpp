@@ -12,6 +12,7 @@
 
 #include "GatedDeltaPlan.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -337,14 +338,18 @@ bool GatedDeltaPlan::usesWarpgroups(const ::hk::Target &target,
 }
 
 Value GatedDeltaPlan::resultOf(Value value) const {
-  Operation *owner = value.getDefiningOp();
-  if (!owner)
-    return {};
-  if (llvm::is_contained(steps, owner) || (sums && owner == sums))
-    return value;
-  for (Value operand : owner->getOperands())
-    if (Value result = resultOf(operand))
-      return result;
+  // A graph of many layers has more paths than operators.
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> open = {value};
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    Operation *owner = next.getDefiningOp();
+    if (!owner || !seen.insert(owner).second)
+      continue;
+    if (llvm::is_contained(steps, owner) || (sums && owner == sums))
+      return next;
+    llvm::append_range(open, llvm::reverse(owner->getOperands()));
+  }
   return {};
 }
 

@@ -182,6 +182,8 @@ def _to(b: Builder, result: Result, x: Value, *_: object, **__: object) -> Value
 
 @handles("linear")
 def _linear(b: Builder, result: Result, x: Value, w: Value, bias: Value | None = None) -> Value:
+    if w.ssa in b.ordered:
+        x = b.in_order(x, w)
     made = _product(b, x, b.full(w), result, " transpose_b")
     return made if bias is None else _binary(b, result, "add", made, bias)
 

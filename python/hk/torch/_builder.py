@@ -53,6 +53,9 @@ class Builder:
         self.hint = "value"
         self._indices: dict[typing.Any, str] = {}
         self.quantised: dict[str, Codes] = {}
+        # Of weights whose columns are in another order, by the SSA name of their values.
+        self.ordered: dict[str, Value] = {}
+        self._in_order: dict[tuple[str, str], Value] = {}
         self.parts: dict[str, tuple[int, list[Value]]] = {}  # What was concatenated, and where.
         self.orders: dict[tuple, typing.Any] = {}  # Of rows by expert (_routing.py).
         self.columns: dict[tuple, Value] = {}  # Of a tensor, by their place in a period.
@@ -111,6 +114,20 @@ class Builder:
                           toperands=", ".join(p.type for p in codes.parameters))
         self.quantised[made.ssa] = codes
         return made
+
+    def in_order(self, x: Value, weight: Value) -> Value:
+        """The rows x with their columns in the order of the weight's; once for all that ask."""
+        order = self.ordered[weight.ssa]
+        key = (x.ssa, order.ssa)
+        if key not in self._in_order:
+            rows = self.reshaped(self.full(x), (product(x.shape[:-1]), x.shape[-1]))
+            place = self.value("iota_like", rows.stored[:1], "i32", x=rows.ssa, tx=rows.type, dim=0)
+            place = self.reshaped(place, (rows.stored[0], 1))
+            made = self.value("gather_elements", rows.stored, x.element, x=rows.ssa, tx=rows.type,
+                              places=f"{place.ssa}, {order.ssa}",
+                              tplaces=f"{place.type}, {order.type}")
+            self._in_order[key] = self.viewed(made, x.shape)
+        return self._in_order[key]
 
     # ---- layouts
 

@@ -75,6 +75,7 @@ class Lowering:
         self.stored = stored
         self.weights: dict[str, torch.Tensor] = {}
         self.types: dict[str, str] = {}  # Of weights, in MLIR.
+        self.orders: dict[str, Value] = {}  # Of columns of weights.
         self.writer = Writer()
         for argument in self.arguments:
             self.writer.fresh(argument.name)
@@ -158,7 +159,18 @@ class Lowering:
         elif stored.zero:
             parameters.append(self.builder.value("constant", (1,), "i8", value=stored.zero))
         self.builder.hint = re.sub(r"\W+", "_", name)
-        return self.builder.dequantised(Codes(codes, tuple(parameters), words), element)
+        made = self.builder.dequantised(Codes(codes, tuple(parameters), words), element)
+        if stored.order is not None:
+            self.builder.ordered[made.ssa] = self._order(stored.order)
+        return made
+
+    def _order(self, order: torch.Tensor) -> Value:
+        """Matrices of the same rows have the same order: those are one weight."""
+        name = next((n for n, t in self.weights.items() if n.startswith("hk.order.")
+                     and torch.equal(t, order)), f"hk.order.{len(self.weights)}")
+        if name not in self.orders:
+            self.orders[name] = self._weight_ref(name, order, "i32", tuple(order.shape))
+        return self.orders[name]
 
     # ---- nodes
 
@@ -188,6 +200,10 @@ class Lowering:
             return self._weight(f"hk.{node.name}", self._folded(node))
         args = tuple(self._argument(a) for a in node.args)
         kwargs = {k: self._argument(v) for k, v in node.kwargs.items()}
+        if name != "linear" and any(isinstance(a, Value) and a.ssa in self.builder.ordered
+                                    for a in args):
+            raise UnsupportedModel("a weight whose columns are in an order of their own (desc_act) "
+                                   "that is no linear layer's; import with --widen-weights")
         self.builder.hint = _hint(node)
         result = _result(value)
         if name == "hk.attention":

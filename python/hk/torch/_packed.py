@@ -2,8 +2,8 @@
 (compressed-tensors), bitsandbytes, or in fp8 with scales of blocks.
 
 Read without the packages that made them. Integers become codes of hk.dequantize, which its
-products take in; what no product takes (codes of a table, columns in an order of their own) is
-widened. Activations are not quantised: where a folder asks for that, a note says so.
+products take in; columns in an order of their own (desc_act) are brought into that of their groups,
+and what no product takes (codes of a table) is widened. Activations are not quantised: where a folder asks for that, a note says so.
 
 Layouts: AutoGPTQ's and GPTQModel's qlinear modules, AutoAWQ's packing_utils.py,
 compressed-tensors' pack_quantized and naive_quantized compressors, bitsandbytes' QuantState.
@@ -73,13 +73,18 @@ def _whole(stored: Quantised) -> Matrix:
 
 def _ordered(codes: torch.Tensor, bits: int, scales: torch.Tensor, zeros: torch.Tensor, group: int,
              place: torch.Tensor | None) -> Matrix:
-    """As _affine; `place` [K], if given, has the group of each column, which no product of hk
-    takes but in order."""
+    """As _affine; `place` [K], if given, has the group of each column: those of a group are brought
+    together, if no group but the last has fewer than it should."""
     columns, groups = codes.shape[1], scales.shape[1]
-    if place is None or torch.equal(place, torch.arange(columns) // group):
+    in_order = torch.arange(columns) // group
+    if place is None or torch.equal(place, in_order):
         return _whole(_affine(codes, bits, scales, zeros, group))
     if int(place.max()) >= groups:
         raise _refuse(f"g_idx names group {int(place.max())}, of {groups}", "the file is damaged")
+    order = place.argsort(stable=True)
+    if torch.equal(place[order], in_order):
+        stored = _affine(codes[:, order], bits, scales, zeros, group)
+        return _whole(stored._replace(order=order.int()))
     return Matrix((codes.float() - zeros.float()[:, place]) * scales.float()[:, place], None)
 
 
@@ -358,5 +363,5 @@ def matrices(folder: str | os.PathLike, model: torch.nn.Module, notes: list[str]
     for stored in reading.stored:
         yield stored.values().numpy(), stored
     if reading.widened:
-        notes.append(f"{reading.widened} packed matrices are widened: their columns are in an order "
-                     "of their own (desc_act, actorder), or their codes are of a table")
+        notes.append(f"{reading.widened} packed matrices are widened: their groups have "
+                     "unequally many columns, or their codes are of a table")

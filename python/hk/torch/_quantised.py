@@ -13,7 +13,7 @@ class Quantised(typing.NamedTuple):
     `codes`: i8 or fp8 [.., N, K], or ui4 in u8 [.., N, K / 2] with the even column low. `scales`,
     `offsets`: [.., N, ceil(K / group)] in f32 or a narrower type; no offsets: none is added. `zero`:
     what is subtracted from the codes first, a number or i8 as the scales; none where there are
-    offsets.
+    offsets. `order` [K]: which column of the matrix each column of the codes is; none: its own.
     """
 
     codes: torch.Tensor
@@ -22,6 +22,7 @@ class Quantised(typing.NamedTuple):
     scales: torch.Tensor
     offsets: torch.Tensor | None = None
     zero: int | torch.Tensor = 0
+    order: torch.Tensor | None = None
 
     def values(self) -> torch.Tensor:
         """What the codes stand for, as hk.dequantize computes it."""
@@ -35,18 +36,21 @@ class Quantised(typing.NamedTuple):
 
         zero = wide(self.zero) if isinstance(self.zero, torch.Tensor) else self.zero
         q = (q.float() - zero) * wide(self.scales)
-        return q if self.offsets is None else q + wide(self.offsets)
+        q = q if self.offsets is None else q + wide(self.offsets)
+        return q if self.order is None else q[..., self.order.argsort()]
 
     def stacked(self, rows: torch.Size) -> "Quantised":
         """A matrix of E x N rows as E of N."""
         return self._replace(**{name: tensor.unflatten(0, rows) for name, tensor in
-                                self._asdict().items() if isinstance(tensor, torch.Tensor)})
+                                self._asdict().items() if isinstance(tensor, torch.Tensor)
+                                and name != "order"})
 
     @property
     def form(self) -> tuple:
         """What matrices have in common whose rows can be of one."""
         return (self.element, self.group, self.codes.shape[1:], self.scales.shape[1:],
-                self.scales.dtype, None if self.offsets is None else self.offsets.dtype)
+                self.scales.dtype, None if self.offsets is None else self.offsets.dtype,
+                None if self.order is None else tuple(self.order.tolist()))
 
 
 def joined(matrices: list[Quantised], matrix: np.ndarray, row: np.ndarray) -> Quantised | None:

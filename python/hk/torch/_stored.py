@@ -91,6 +91,9 @@ def stored_weights(path: str | os.PathLike, model: torch.nn.Module,
         values = parameter.detach().float().flatten(0, -2).numpy()
         places = rows[width].find(values)
         kept = None if places is None else joined(rows[width].matrices, *places)
+        # Rows that an expert reads have one order of columns.
+        if kept is not None and parameter.dim() == 3 and kept.order is not None:
+            kept = None
         if kept is not None and np.array_equal(kept.values().numpy(), values):
             found[name] = kept.stacked(parameter.shape[:-1])
             used[width] |= set(places[0].tolist())
