@@ -395,8 +395,12 @@ void HKFuse::mergeIndependent(FusionTable &table, DecisionLog &decisions) {
       if (verdict.getReason() == Reason::OtherFamily ||
           verdict.getReason() == Reason::WouldCycle)
         continue;
+      // What one kernel would cost more, one launch may not.
+      StringRef how = verdict.getReason() == Reason::CostlierFused
+                          ? "share a kernel with"
+                          : "share a launch with";
       decision.candidates.push_back(
-          candidate("share a launch with", with, verdict,
+          candidate(how, with, verdict,
                     "their rows are the same, and neither needs the other"));
       if (!verdict.accepted()) {
         refuse(first, decision.candidates.back());

@@ -88,6 +88,16 @@ private:
                 .empty();
   }
 
+  /// Whether the families of all problems take each other's.
+  static bool mayShare(KernelOp kernel, KernelOp other) {
+    for (KernelOp a : problemsOf(kernel))
+      for (KernelOp b : problemsOf(other))
+        if (!familyOf(a.getFamily()).mayShareWith(b.getFamily()) ||
+            !familyOf(b.getFamily()).mayShareWith(a.getFamily()))
+          return false;
+    return true;
+  }
+
   /// Launches on the longest way to `launch`, which is one of them.
   void noteDepth(Operation *launch) {
     int64_t before = 0;
@@ -122,7 +132,7 @@ private:
         continue;
       }
       std::optional<SmallVector<Operation *>> later = between(other, launch);
-      if (!later)
+      if (!later || !mayShare(kernelOf(launch), kernelOf(other)))
         continue;
       std::array<LaunchOp, 2> both = longerFirst(other, launch);
       auto [joint, verdict, saved] = jointKernel(both);

@@ -115,9 +115,14 @@ public:
     (void)kernel;
     return {};
   }
+  /// Whether such a launch may hold a problem of family `other` as well.
+  virtual bool mayShareWith(FamilyKind other) const {
+    (void)other;
+    return true;
+  }
 
-  /// The same for a launch whose later problems need what the earlier ones
-  /// make.
+  /// The number of threads for a launch whose later problems need what the
+  /// earlier ones make.
   virtual SmallVector<int64_t>
   getOrderedThreads(KernelOp kernel, const ::hk::Target &target) const {
     return getSharedThreads(kernel, target);

@@ -30,6 +30,9 @@ struct RowCost {
   struct Tile {
     double perRow = 0;  // microseconds, of many rows
     double latency = 0; // of a row, by the compute units that share it
+    /// Per row that is alone in a block, of what it waits for: where a kernel
+    /// has rows of several widths, for each but the widest.
+    double wait = 0;
   } few, many;
   double launch = 0;
 
@@ -47,9 +50,12 @@ double rowMicroseconds(const RowPlan &plan, const ::hk::Target &target,
 
 /// Accepts `both`, the union of `a` and `b`, unless it is modelled to take
 /// longer than one after the other: where the number of rows is not known,
-/// both for one row and for many.
+/// both for one row and for many. `oneLaunch`: the two, of different widths,
+/// may be problems of one launch, if both hold whole rows; then many rows
+/// decide.
 Verdict compareCosts(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
-                     ArrayRef<Operation *> both, const FusionContext &context);
+                     ArrayRef<Operation *> both, const FusionContext &context,
+                     bool oneLaunch = false);
 
 /// Whether a kernel of `group` computes elements too often where `op`, which
 /// reduces groups of a row, is added. Groups that end with the row, not with

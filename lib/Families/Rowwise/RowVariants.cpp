@@ -277,8 +277,10 @@ static void addDenseTiles(const Target &target, int64_t chunks,
 
 /// `shifted`: the elements of a chunk that begins where a vector of memory
 /// does; 0 where chunks begin with the row.
+/// `asked`: threads of a block, of which short rows have a part each.
 static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
-                                        const Target &target, int64_t shifted) {
+                                        const Target &target, int64_t shifted,
+                                        int64_t asked) {
   SmallVector<RankedTile> tiles;
   int64_t width = plan.widest();
   int64_t vec = shifted ? shifted : plan.commonVec(16 / plan.rowElementBytes());
@@ -316,6 +318,8 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     SmallVector<int64_t, 2> counts{perRow >= 128 ? 1 : 256 / perRow};
     if (few && slots && 128 % perRow == 0 && perRow < 128)
       counts.insert(counts.begin(), 128 / perRow);
+    if (asked > 256 && slots && asked % perRow == 0 && perRow < 128)
+      counts.push_back(asked / perRow);
     for (int64_t rows : counts)
       rank({int32_t(rows), int32_t(rows * perRow), int32_t(vec),
             int32_t(slots)});
@@ -352,7 +356,7 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
   // On an H100 softmax of 50257 took 376 us shifted, in a cluster, 509 us in
   // strips, and 379 us element by element.
   if (isLong && shifted)
-    return gpuTiles(plan, target, /*shifted=*/0);
+    return gpuTiles(plan, target, /*shifted=*/0, asked);
   if (isLong)
     for (std::optional<RowTile> tile : {residentTile(plan, target, vec, chunks),
                                         clusterTile(plan, target, vec, chunks)})
@@ -440,7 +444,7 @@ mlir::hk::rankTiles(const RowPlan &plan, const Target &target,
   SmallVector<RankedTile> tiles =
       selects           ? selectionTiles(plan, target, threads)
       : plan.exchange() ? exchangeTiles(plan, target)
-                        : gpuTiles(plan, target, shifted);
+                        : gpuTiles(plan, target, shifted, threads.value_or(0));
   auto judge = [&](RankedTile &ranked) {
     ranked.ldsBytes = rowLds(plan, target, ranked.tile);
     ranked.verdict = checkTile(target, ranked.ldsBytes, spills(ranked.tile));

@@ -17,7 +17,9 @@
 #include "RowPlan.h"
 #include "RowVariants.h"
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
+#include "hk/Contract/Calibration.h"
 #include "hk/Contract/Cost.h"
 #include "hk/Contract/Exchange.h"
 #include "hk/Contract/LdsRowwise.h"
@@ -45,6 +47,44 @@ DimName widthOf(ArrayRef<Operation *> ops, const DimSymbols &dims) {
                      ? std::min(widest, shape.back())
                      : std::max(widest, shape.back());
   return widest;
+}
+
+/// How many times as wide the rows of one kernel must be as those of another,
+/// for both to be problems of a launch: 56 paid, fewer were not measured.
+constexpr int64_t kOtherWidth = 8;
+
+/// Whether `a` and `b`, which share their rows, may become two problems of a
+/// launch, each with a tile of its own, on a chip where that was measured: rows
+/// of very different widths, of which nothing is read twice then, and kernels
+/// that write no state.
+bool mayBeProblems(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
+                   const FusionContext &context) {
+  llvm::SmallDenseSet<Value> read;
+  for (Operation *op : a)
+    for (Value operand : op->getOperands())
+      read.insert(rootOfViews(operand));
+  // A last dim of dynamic size is that of a transposed scale, or of rows that
+  // have no cost to compare.
+  auto widest = [&](ArrayRef<Operation *> ops) {
+    DimName most = 0;
+    for (Operation *op : ops)
+      for (Value result : op->getResults())
+        if (ArrayRef<DimName> shape = context.dims.shape(result);
+            !shape.empty())
+          most = std::max(most, shape.back());
+    return most;
+  };
+  DimName width = widest(a), other = widest(b);
+  auto writesState = [](Operation *op) { return isa<StateOpInterface>(op); };
+  return ::hk::rowwiseCalibration(context.target) &&
+         std::min(width, other) > 0 &&
+         std::max(width, other) >= kOtherWidth * std::min(width, other) &&
+         llvm::none_of(a, writesState) && llvm::none_of(b, writesState) &&
+         llvm::none_of(b, [&](Operation *op) {
+           return llvm::any_of(op->getOperands(), [&](Value operand) {
+             return read.contains(rootOfViews(operand));
+           });
+         });
 }
 
 class RowwiseFamily : public Family {
@@ -103,10 +143,17 @@ public:
       return Verdict::refuse(Reason::RowDimsDiffer,
                              "the two kernels have other rows");
     if (merged.accepted() && !context.joining)
-      return compareCosts(a, b, all, context);
+      return compareCosts(a, b, all, context,
+                          /*oneLaunch=*/mayBeProblems(a, b, context));
     return merged;
   }
 
+  SmallVector<int64_t>
+  getSharedThreads(KernelOp kernel, const ::hk::Target &target) const override;
+  /// Nothing was measured of rows beside blocks with much LDS.
+  bool mayShareWith(FamilyKind other) const override {
+    return other == FamilyKind::rowwise;
+  }
   SmallVector<int64_t>
   getOrderedThreads(KernelOp kernel, const ::hk::Target &target) const override;
   bool mayWait() const override { return true; }
@@ -206,6 +253,22 @@ RowwiseFamily::getOrderedThreads(KernelOp kernel,
     if (ranked.verdict.accepted() && ranked.tile.cluster == 1 &&
         !llvm::is_contained(counts, ranked.tile.threads))
       counts.push_back(ranked.tile.threads);
+  return counts;
+}
+
+SmallVector<int64_t>
+RowwiseFamily::getSharedThreads(KernelOp kernel,
+                                const ::hk::Target &target) const {
+  if (!::hk::rowwiseCalibration(target))
+    return {};
+  SmallVector<int64_t> counts = getOrderedThreads(kernel, target);
+  // A block of another size holds several rows, which wait for each other.
+  constexpr int64_t kMostShared = 512;
+  if (!counts.empty())
+    for (int64_t threads = 256 + target.waveSize; threads <= kMostShared;
+         threads += target.waveSize)
+      if (!llvm::is_contained(counts, threads))
+        counts.push_back(threads);
   return counts;
 }
 
