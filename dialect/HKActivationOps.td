@@ -15,7 +15,7 @@
 include "HKEnums.td"
 
 def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation", "1",
-    [HK_StatesShapes, HK_StatesFactors]> {
+    [HK_StatesShapes, HK_StatesFactors, HK_PairsColumns]> {
   let summary = "act(gate) * up over the halves of the last dimension";
   let description = [{
     The input's last dim is 2N: gate = x[..., :N], up = x[..., N:], the result

@@ -193,4 +193,11 @@ def HK_RunsAlongTokens : NativeOpTrait<"RunsAlongTokens"> {
   let cppNamespace = "::mlir::hk";
 }
 
+// An element of its result is made of two elements of a row of its operand, half
+// a row apart or beside each other, and of nothing else of it: what has both at
+// hand, as a product's tile that holds both columns, computes it.
+def HK_PairsColumns : NativeOpTrait<"PairsColumns"> {
+  let cppNamespace = "::mlir::hk";
+}
+
 #endif // HK_HKINTERFACES

@@ -176,6 +176,10 @@ bool mlir::hk::isElementwise(Operation *op) {
   });
 }
 
+bool mlir::hk::isElementwiseOrPairs(Operation *op) {
+  return isElementwise(op) || op->hasTrait<PairsColumns>();
+}
+
 bool mlir::hk::isRecomputable(Operation *op) {
   return isElementwise(op) && !isMovement(op);
 }

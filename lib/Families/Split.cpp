@@ -27,7 +27,7 @@ static bool feeds(Value value, bool throughEpilogue, int budget) {
     bool follow = isView(user);
     if (auto rowwise = dyn_cast<RowwiseOpInterface>(user)) {
       bool epilogue =
-          rowwise.getNumLocalDims() == 0 || isa<GatedActivationOp>(user);
+          rowwise.getNumLocalDims() == 0 || user->hasTrait<PairsColumns>();
       if (!throughEpilogue || !epilogue)
         return true;
       follow = true;

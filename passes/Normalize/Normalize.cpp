@@ -110,7 +110,7 @@ static bool hasOneReader(Operation *op) {
 /// Whether a product's kernel will compute `op`: it may then read and write
 /// other operators' tensors through views, which cost nothing.
 static bool isEpilogue(Operation *op) {
-  if (!isElementwise(op) && !isa<GatedActivationOp>(op))
+  if (!isElementwiseOrPairs(op))
     return false;
   return llvm::any_of(op->getOperands(), [](Value operand) {
     Operation *def = operand.getDefiningOp();

@@ -40,6 +40,9 @@ bool isMovement(Operation *op);
 /// Whether element i of the one result is a function of elements i of the
 /// operands, which may broadcast or have one element per group.
 bool isElementwise(Operation *op);
+/// Whether it is elementwise, perhaps of pairs of columns (HK_PairsColumns): a
+/// product's epilogue computes it where the product is.
+bool isElementwiseOrPairs(Operation *op);
 /// Whether it is elementwise and computes, so that any part of its result can
 /// be computed anywhere. A copy is memory of its own.
 bool isRecomputable(Operation *op);

@@ -90,6 +90,8 @@ class CountsItems : public OpTrait::TraitBase<ConcreteOp, CountsItems> {};
 template <typename ConcreteOp>
 class RunsAlongTokens : public OpTrait::TraitBase<ConcreteOp, RunsAlongTokens> {
 };
+template <typename ConcreteOp>
+class PairsColumns : public OpTrait::TraitBase<ConcreteOp, PairsColumns> {};
 } // namespace mlir::hk
 
 #include "hk/Dialect/HKInterfaces.h.inc"
