@@ -81,14 +81,18 @@ struct LightEpilogue {
   /// Whether they are all such, and read nothing but the product, rows, columns
   /// and `matrix`.
   bool isLight = true;
+  /// Elementary functions among them.
+  int64_t functions = 0;
   BlockArgument matrix;
 
   LightEpilogue(KernelOp kernel, GemmPlan gemm) {
     for (Operation &op : kernel.getSpecBlock().without_terminator()) {
       if (&op == gemm.matmul || isa<ConstantOp>(op))
         continue;
-      isLight &=
-          !isView(&op) && (isElementwise(&op) || isa<GatedActivationOp>(op));
+      isLight &= !isView(&op) && isElementwiseOrPairs(&op);
+      constexpr int64_t kElementary = 3; // RowwiseOpInterface::getCost
+      if (auto rowwise = dyn_cast<RowwiseOpInterface>(op))
+        functions += rowwise.getCost() >= kElementary && !isMovement(&op);
       for (Value operand : op.getOperands())
         if (auto argument = dyn_cast<BlockArgument>(operand);
             argument && isMatrix(argument))
@@ -117,6 +121,11 @@ bool mlir::hk::onlyRounds(KernelOp kernel) {
          gemm.scaleUse(GemmSide::Rhs) != ScaleUse::Outer;
 }
 
+/// Elementary functions of a row of a tile of experts' products in boxes: with
+/// 256, of gelu_tanh, a kernel has 200 KB of code (benchmarks/results/
+/// h100-fusion.md).
+static constexpr int64_t kMostUnrolled = 128;
+
 bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   GemmPlan gemm = describeGemm(kernel);
   Operation *yield = kernel.getSpecBlock().getTerminator();
@@ -124,6 +133,12 @@ bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   if (tile.getLoop() != GemmLoop::warp_specialised ||
       yield->getNumOperands() != 1 || columns < kStoreColumns ||
       !LightEpilogue(kernel, gemm).isLight)
+    return false;
+  // What is computed of accumulators is unrolled, as they are registers. Blocks
+  // of experts have a tile or two, and would wait for that much code most of
+  // their time.
+  if (gemm.grouped() &&
+      LightEpilogue(kernel, gemm).functions * columns > kMostUnrolled)
     return false;
   // The last box may store columns of the one before it again.
   if (columns % kStoreColumns != 0 &&
