@@ -45,6 +45,10 @@ struct AttentionVector {
   static_assert(T.waves == 1 && T.bk == kWave);
   static constexpr int kThreads = kWave;
   static constexpr int kPerLane = (S.valueDim + kWave - 1) / kWave;
+  /// Keys whose values are under way at a time. Where each lies is in scalar
+  /// registers on AMD, which those of four keys would spill.
+  static constexpr int kTogether =
+      kArch == Arch::Sm90a && kPerLane <= 4 ? 4 : 2;
 
   using Shared = AttentionVectorShared<S.headDim, T.bk>;
   using Row = AttentionVectorRow<kPerLane>;
@@ -66,7 +70,7 @@ struct AttentionVector {
       if constexpr (kScaledSegment<S>)
         if (row.maximum != kMinusInf) // else no key is seen
           HK_UNROLL for (int c = 0; c < kPerLane; ++c) row.o[c] *=
-              resultScale<S>(a, w, minOf(c * kWave + laneId(), S.valueDim - 1));
+              resultScale<S>(a, w, columnOf(c));
       more(w, row, sh);
       finish(a, w, row);
     }
@@ -87,7 +91,7 @@ private:
       return kUnseen<S>;
     i64 k = keyOffset<S>(a, w, key).k;
     float dot = 0.f;
-    _Pragma("nounroll") for (int d = 0; d < S.headDim; ++d) dot =
+    _Pragma("unroll 8") for (int d = 0; d < S.headDim; ++d) dot =
         __builtin_fmaf(sh.q[d],
                        loadFloat<S.kType>(a.k, k + keyElement<S>(a, d)), dot);
     dot *= rowScale<S>(a, w, r) * keyScale<S>(a, w, key);
@@ -121,19 +125,33 @@ private:
       sh.p[lane] = p;
       barrier();
       int n = int(minOf(T.bk, range.end - j));
-      for (int e = 0; e < n; ++e) {
-        if (isMissing<S>(a, w, j + e))
-          continue;
-        i64 v = keyOffset<S>(a, w, j + e).v;
-        HK_UNROLL for (int c = 0; c < kPerLane; ++c) {
-          int column = c * kWave + lane;
-          if (S.valueDim % kWave == 0 || column < S.valueDim)
-            o[c] = __builtin_fmaf(
-                sh.p[e],
-                loadFloat<S.vType>(a.v, v + valueElement<S>(a, column)), o[c]);
-        }
-      }
+      for (int e = 0; e < n; e += kTogether)
+        addValues(a, w, j, e, n, row, sh);
     }
+  }
+
+  /// The c-th column of this lane, or the last one.
+  HK_MEM static int columnOf(int c) {
+    int column = c * kWave + laneId();
+    return S.valueDim % kWave == 0 ? column : minOf(column, S.valueDim - 1);
+  }
+
+  /// Values of keys e to e + kTogether, below n, of the tile from key j on. All
+  /// are asked for before the first is used.
+  HK_DEV void addValues(const Args &a, const AttentionBlock &w, i64 j, int e,
+                        int n, Row &row, const Shared &sh) {
+    bool there[kTogether];
+    float v[kTogether][kPerLane];
+    HK_UNROLL for (int i = 0; i < kTogether; ++i) {
+      i64 key = j + minOf(e + i, n - 1);
+      there[i] = e + i < n && !isMissing<S>(a, w, key);
+      i64 at = keyOffset<S>(a, w, key).v;
+      HK_UNROLL for (int c = 0; c < kPerLane; ++c) v[i][c] =
+          loadFloat<S.vType>(a.v, at + valueElement<S>(a, columnOf(c)));
+    }
+    HK_UNROLL for (int i = 0; i < kTogether; ++i)
+        HK_UNROLL for (int c = 0; c < kPerLane; ++c) if (there[i])
+            row.o[c] = __builtin_fmaf(sh.p[e + i], v[i][c], row.o[c]);
   }
 
   HK_DEV void finish(const Args &a, const AttentionBlock &w, const Row &row) {
