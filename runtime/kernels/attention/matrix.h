@@ -98,8 +98,9 @@ struct AttentionMatrix {
   static constexpr bool kEven =
       isEven(kKeyRow) && isEven(kColumns * kLdsElement);
   /// Whether copies need no registers.
-  static constexpr bool kMayBeDirect = kArch == Arch::Gfx950 && kParts == 1 &&
-                                       !S.sharedValues && T.stages > 1 && kEven;
+  static constexpr bool kMayBeDirect =
+      kTarget.directToLds >= 16 && kIsCdna && kParts == 1 && !S.sharedValues &&
+      T.stages > 1 && kEven &&S.kType == kKeyType &&S.vType == kValueType;
   using KeyCopy = typename PickRowCopy<S.kType, kKeyType, T.bk, kKeyRow,
                                        S.headDim * kLdsElement, kTileThreads,
                                        ValueLayout::Rows, kMayBeDirect>::Type;
@@ -200,7 +201,7 @@ struct AttentionMatrix {
   static constexpr bool kViews = kIsCdna && kOneBlock<S, T.bk> && kParts == 1 &&
                                  !S.sharedValues && S.kType == S.type &&
                                  S.vType == S.type &&
-                                 (kArch != Arch::Gfx950 || kDirect);
+                                 (kTarget.directToLds < 16 || kDirect);
 
   /// Moves one tile of keys and values.
   struct TileCopy {
@@ -231,7 +232,6 @@ struct AttentionMatrix {
         issue(a, w, at.first, at.last + 1, lds);
       }
     }
-#if defined(__AMDGCN__)
     /// Behind the end of the keys, and in a block that is missing, lie zeros.
     HK_MEM void issueViews(const Args &a, const AttentionBlock &w,
                            const TileBlocks &at, u8 *lds) {
@@ -257,7 +257,6 @@ struct AttentionMatrix {
       v.issueTile(thread(), view(a.v, a.vSequence, a.vRow, a.vHead, S.valueDim),
                   lds + kKeyTile);
     }
-#endif
     /// Keys [j, j + bk). Behind the last visible one, `end` - 1: that key
     /// again, masked later. Its value is finite whenever the visible ones are.
     HK_MEM void issue(const Args &a, const AttentionBlock &w, i32 j, i32 end,
@@ -465,10 +464,13 @@ private:
     rowCopyWait();
   }
 
-  /// The next tile is in registers while this one is multiplied.
+  /// The next tile is in registers, or of what rowCopyWait() waits for on its
+  /// way into LDS, while this one is multiplied.
   template <int STEP>
   HK_DEV void walkAhead(const Args &a, const AttentionBlock &w, Fragments &f,
                         Rows &rows, const Walk &x) {
+    static_assert(!kIsCdna || (!KeyCopy::kDirect && !ValueCopy::kDirect),
+                  "rowCopyWait() is of no such copy there");
     TileCopy copy;
     if (x.begin < x.end)
       copy.issue(a, w, x.begin, x.end, x.lds);

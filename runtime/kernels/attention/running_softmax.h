@@ -64,7 +64,6 @@ HK_DEV void normaliseScores(Fragments &f, AttentionMatrixRows<N> &rows) {
   f.scaleOutput(factor);
 }
 
-#if defined(__AMDGCN__)
 /// The same of scores in units of `unit` > 0, in as few vector instructions as
 /// there are: pairs are multiplied and added together, and results are scaled
 /// only where the largest score of a row of the wave grew.
@@ -101,7 +100,6 @@ HK_DEV void normaliseScores(Fragments &f, AttentionMatrixRows<N> &rows,
   HK_UNROLL for (int i = 0; i < N; ++i) rows.sum[i] +=
       (sum[i][0] + sum[i][1]) + (sum[i][2] + sum[i][3]);
 }
-#endif
 
 } // namespace hk
 

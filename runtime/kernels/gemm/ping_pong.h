@@ -66,13 +66,16 @@ template <class Mma, int Stages> struct TurnWalk {
   }
 };
 
-#if defined(__gfx950__)
+/// The walk for a chip that copies 16 bytes a lane straight into LDS, or for
+/// one that does not.
+template <class Mma, bool Direct = kTarget.directToLds >= 16>
+struct PingPongWalk;
 
 /// Two stages, filled by copies straight into LDS: what is read of tile t is
 /// overwritten by tile t + 2. A tile is two turns, one for each half of a
 /// wave's rows of A. A wait leaves eight copies under way, those of the last
 /// two turns.
-template <class Mma> struct PingPongWalk : TurnWalk<Mma, 2> {
+template <class Mma> struct PingPongWalk<Mma, true> : TurnWalk<Mma, 2> {
   using Walk = TurnWalk<Mma, 2>;
   using typename Walk::Fragment;
   using Walk::a, Walk::b, Walk::lds, Walk::acc, Walk::rowsA, Walk::rowsB;
@@ -150,11 +153,9 @@ template <class Mma> struct PingPongWalk : TurnWalk<Mma, 2> {
   }
 };
 
-#else
-
 /// One stage, which fills LDS; the next tile is in registers meanwhile. A tile
 /// is four turns, one for every 32 bytes of k.
-template <class Mma> struct PingPongWalk : TurnWalk<Mma, 1> {
+template <class Mma> struct PingPongWalk<Mma, false> : TurnWalk<Mma, 1> {
   using Walk = TurnWalk<Mma, 1>;
   using typename Walk::Fragment;
   using Walk::a, Walk::b, Walk::lds, Walk::acc, Walk::rowsA, Walk::rowsB;
@@ -227,8 +228,6 @@ private:
                                       (x * kTurnThreads + threadId()) * 16);
   }
 };
-
-#endif
 
 template <class P>
 using PingPongBlock = BlockProduct<P, PingPongMma<P>, kTurnRowBytes, 1>;

@@ -73,13 +73,16 @@ template <int WaveRows> struct TurnSource {
   template <bool Tail> HK_MEM u32x4 load(int h, int i, u32 k) const {
     return view(i).loadFurther(offset<Tail>(h, i, k), further<Tail>(k));
   }
-#if defined(__gfx950__)
-  /// Half h straight into LDS; `to` is where this wave's first chunks go.
-  template <bool Tail> HK_MEM void copy(int h, u32 k, u8 *to) const {
-    HK_UNROLL for (int i = 0; i < kTurnChunks; ++i) view(i).copyFurther(
-        offset<Tail>(h, i, k), further<Tail>(k), to + i * kTurnThreads * 16);
+  /// Half h straight into LDS; `to` is where this wave's first chunks go. Only
+  /// where the chip has such copies, so the view is a parameter.
+  template <bool Tail, class View = TileView>
+  HK_MEM void copy(int h, u32 k, u8 *to) const {
+    HK_UNROLL for (int i = 0; i < kTurnChunks; ++i) {
+      const View &from = view(i);
+      from.copyFurther(offset<Tail>(h, i, k), further<Tail>(k),
+                       to + i * kTurnThreads * 16);
+    }
   }
-#endif
 
 private:
   HK_MEM const TileView &view(int i) const { return i == 0 ? first : second; }

@@ -128,6 +128,10 @@ struct TileView {
 
   HK_MEM TileView(Global<const u8> base, i64 stride, i64 rows, i64 rowBytes)
       : base(base), stride(stride), rows(rows), rowBytes(rowBytes) {}
+  HK_MEM static TileView ofWholeRows(Global<const u8> base, u32 stride,
+                                     u32 rows, u32 rowBytes) {
+    return TileView(base, stride, rows, rowBytes);
+  }
   HK_MEM bool contains(int row, u32 byte) const {
     return row < rows && i64(byte) < rowBytes;
   }
