@@ -5,6 +5,7 @@
 // RUN: hk-compile %s --target=sm_90a --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
 // RUN: hk-compile %s --target=sm_90a --no-order-launches --emit=mlir -o - | FileCheck %s --check-prefix=APART
 // RUN: hk-compile %s --target=gfx942 --emit=mlir -o - | FileCheck %s --check-prefix=APART
+// RUN: hk-compile %s --target=sm_90a --explain --emit=mlir -o /dev/null | FileCheck %s --check-prefix=EXPLAIN
 // APART-NOT: in_order
 // APART-NOT: turns
 
@@ -31,6 +32,9 @@ func.func @twice(%q: tensor<8x2048x32x128xbf16>, %k: tensor<8x2048x8x128xbf16>, 
 }
 
 // Too few blocks; a size that is not known; heads of 64.
+// EXPLAIN-DAG: costlier-fused{{.*}}dq_in_order: blocks that wait for each other
+// EXPLAIN-DAG: size-unknown{{.*}}dq_in_order: how much memory
+// EXPLAIN-DAG: unsupported-shape{{.*}}dq_in_order: head sizes must be 128
 // CHECK-LABEL: func.func @short
 // CHECK-NOT: in_order
 func.func @short(%q: tensor<1x2048x8x128xbf16>, %l: tensor<1x2048x8xf32>) -> (tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>, tensor<1x2048x8x128xbf16>) {

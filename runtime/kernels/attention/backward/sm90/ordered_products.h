@@ -11,9 +11,10 @@
 //
 // and, of all keys of the block, half of the columns of a part of dq = ds^T K:
 // ds goes through LDS once, where both warpgroups read it. A step begins where
-// nothing is in flight, with p and dp: the values' product runs under ds, the
-// heads' under the way of ds to LDS, the part of dq and the scores of the next
-// step under each other's ends, and p of the next step is made under its dp.
+// nothing is in flight, with p and dp: the values' product runs under ds and its
+// way to LDS, the heads' under that of the part of dq to the thread that adds
+// it, the scores of the next step behind the heads', and p of the next step is
+// made under its dp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,16 +83,16 @@ private:
       beginGradients(a, s, dp, p, at, use, heads, values, dq);
       waitProducts<1>();
       settleProduct(values);
-      settleProduct(heads);
+      settleProduct(dq);
+      give(dq, use);
       u32 last = at.stage;
       n = steps.next(n, down);
       at = Place(++use);
       beginScores(s, at);
       waitProducts<1>();
-      settleProduct(dq);
+      settleProduct(heads);
       if (laneId() == 0)
         lds.empty(last).arrive();
-      give(dq, use - 1);
       beginDp(dp, at);
       probabilities(a, s, at, n, p);
       waitProducts<0>();
@@ -127,7 +128,7 @@ private:
       this->mask(s, n * Walk::kRows);
     this->packProbabilities(a, s, at.stage, p);
   }
-  /// The products of the values, the heads and the part of dq.
+  /// The products of the values, of the part of dq and of the heads.
   HK_MEM void beginGradients(const AttentionBackwardArgs<S> &a, Registers &s,
                              const Registers &dp, const Words &p, Place at,
                              u32 use, typename Heads::Registers &heads,
@@ -138,8 +139,6 @@ private:
                   transposedDescriptor(lds.value(at.stage), Walk::kPanel));
     this->differentiate(a, s, dp, at.stage);
     this->pack(s, ds);
-    Heads::begin(heads, ds,
-                 transposedDescriptor(lds.head(at.stage), Walk::kPanel));
     // Both warpgroups have read what lay there before they came to the barrier
     // of the step between.
     u32 slopes = lds.slopes(use % Walk::kSlopeStages);
@@ -150,6 +149,8 @@ private:
     Sums::begin(dq, transposedDescriptor(slopes, 0),
                 transposedDescriptor(
                     lds.ownedHead() + this->group * Walk::kOwnedPanel, 0));
+    Heads::begin(heads, ds,
+                 transposedDescriptor(lds.head(at.stage), Walk::kPanel));
   }
 
   /// ds of the warpgroup's keys, a row of queries each.
