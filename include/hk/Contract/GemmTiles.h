@@ -198,7 +198,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(64, 64, 6, 8),
     skinny(64, 128, 4, 1),
     skinny(64, 128, 4, 2),
-    skinnyCodes(8, 3072, 12, 2, 1),
+    skinnyCodes(8, 3072, 12, 3, 1),
     skinnyCodes(8, 4096, 16, 2, 1),
     skinnyCodes(8, 4096, 16, 2, 2),
     skinnyCodes(8, 4096, 16, 2, 4),
@@ -280,7 +280,7 @@ constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
   if (tile.loop == GemmLoop::Skinny)
     waves = waves * kGroupWarps + 1;
   if (tile.loop == GemmLoop::SkinnyCodes)
-    waves += skinnyCodesFinishers(tile);
+    waves += skinnyCodesHelpers(tile);
   return waves * target.waveSize;
 }
 

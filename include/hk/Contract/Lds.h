@@ -135,10 +135,15 @@ constexpr int64_t skinnyLds(const GemmTile &tile) {
 inline constexpr int32_t kCodesDepth = 128, kCodesPad = 4;
 
 /// Waves of a block of groups that multiply, beside which there are registers
-/// for one that adds and stores, with up to eight rows.
+/// for two more with up to eight rows: one adds and stores, one asks for codes.
 inline constexpr int32_t kGroupCodesWaves = 12;
-constexpr int32_t skinnyCodesFinishers(const GemmTile &tile) {
-  return tile.wn == kGroupCodesWaves && tile.bm <= 8 ? 1 : 0;
+constexpr int32_t skinnyCodesHelpers(const GemmTile &tile) {
+  return tile.wn == kGroupCodesWaves && tile.bm <= 8 ? 2 : 0;
+}
+
+/// Bytes from one row of codes to the next, where the copy engine brings them.
+constexpr int32_t skinnyCodesRow(const GemmTile &tile) {
+  return tile.bk / 2 + 64;
 }
 
 /// What the codes of a tile are decoded with, 8 bytes for every 32 of a row.
@@ -151,7 +156,11 @@ constexpr int64_t skinnyCodesLds(const GemmTile &tile) {
   int64_t tiles =
       ldsMul(2, ldsAdd(ldsMul(ldsMul(tile.wn, tile.bm), tile.bn + kCodesPad, 4),
                        skinnyCodesScales(tile)));
-  return ldsAdd(tiles, ldsMul(tile.stages, 16, tile.bk / 2));
+  // The copy engine's stages have two barriers each.
+  int64_t stage = skinnyCodesHelpers(tile) != 0
+                      ? ldsAdd(ldsMul(16, skinnyCodesRow(tile)), 16)
+                      : ldsMul(16, tile.bk / 2);
+  return ldsAdd(tiles, ldsMul(tile.stages, stage));
 }
 
 /// Microscaled: the stages, each of A, of B and of a scale for every 32

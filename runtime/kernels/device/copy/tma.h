@@ -51,6 +51,15 @@ enum class Keep : u64 {
   Long = 0x14F0000000000000ull,
 };
 
+/// Neighbouring bytes of memory, a multiple of 16 like both addresses.
+HK_DEV void loadBytes(u32 to, Global<const u8> from, u32 bytes,
+                      LdsBarrier done) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+               "bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(done.at)
+               : "memory");
+}
+
 /// A box to LDS at `to`; its bytes count at `done`.
 HK_DEV void loadBox(u32 to, const TensorMap &map, LdsBarrier done, BoxPlace at,
                     Keep keep = Keep::Normal) {

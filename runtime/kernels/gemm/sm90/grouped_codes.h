@@ -20,7 +20,7 @@
 #define HK_KERNELS_GEMM_SM90_GROUPED_CODES_H
 
 #include "kernels/gemm/group_walk.h"
-#include "kernels/gemm/sm90/skinny_codes.h"
+#include "kernels/gemm/sm90/codes_rows.h"
 
 namespace hk {
 
@@ -32,11 +32,16 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
   static constexpr GemmTile T = Base::T;
   static_assert(Groups::kForm != GroupForm::Blocks &&
                 P::A::kGathered == Groups::kGathered);
-  /// Behind those that multiply a wave that adds their parts and stores, if
-  /// there are registers for it. It has a tile's time for that, which
-  /// otherwise all waves would wait for one of them.
-  static constexpr bool kFinisher = skinnyCodesFinishers(T) != 0;
-  static constexpr int kThreads = Base::kThreads + kFinisher * kWave;
+  /// Behind those that multiply, if there are registers for them: a wave that
+  /// adds their parts and stores, which has a tile's time for that and for
+  /// which otherwise all waves would wait; and one that asks the copy engine
+  /// for codes, also for those of the next group while these are multiplied.
+  static constexpr bool kHelped = skinnyCodesHelpers(T) != 0;
+  static constexpr int kFinisher = Base::kWaves, kBringer = kFinisher + 1;
+  static constexpr int kMeeting = Base::kThreads + kHelped * kWave;
+  static constexpr int kThreads = Base::kThreads + kHelped * 2 * kWave;
+  using Bulk = CodesRows<Base, Base::kWaves>;
+  static_assert(!kHelped || Base::kLds >= Base::kCodesAt + Bulk::kBytes);
 
   /// The rows of a tile: places of one group.
   struct Rows {
@@ -66,18 +71,23 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
 
   /// The rows of A in registers, in the order of the codes.
   struct Kept : Base::Columns {
-    HK_MEM void load(const GemmArgs &args, const Rows &rows,
-                     const typename Base::Units &units) {
+    /// The rows of A, which the order has to be read for.
+    i64 row[Base::kWide];
+
+    HK_MEM explicit Kept(const Rows &rows) {
+      HK_UNROLL for (int w = 0; w < Base::kWide; ++w) row[w] =
+          rows.source(w * 8 + laneId() / 4);
+    }
+    HK_MEM void load(const GemmArgs &args, const typename Base::Units &units) {
       auto base = global<const u8>(args.a.data);
       HK_UNROLL for (int w = 0; w < Base::kWide; ++w) {
-        i64 row = rows.source(w * 8 + laneId() / 4);
         HK_UNROLL for (int u = 0; u < Base::kUnits; ++u)
             HK_UNROLL for (int i = 0; i < 4; ++i) {
           i64 k =
               i64(units.begin + u) * Base::kUnit + laneId() % 4 * 32 + i * 8;
           u32x4 v = u32x4(0);
-          if (units.holds(u) && row >= 0 && k < args.k)
-            v = *(Global<const u32x4>)(base + (row * args.a.stride + k) * 2);
+          if (units.holds(u) && row[w] >= 0 && k < args.k)
+            v = *(Global<const u32x4>)(base + (row[w] * args.a.stride + k) * 2);
           this->x[u][i][w] = {
               __nvvm_prmt(v[0], v[2], 0x5410), __nvvm_prmt(v[0], v[2], 0x7632),
               __nvvm_prmt(v[1], v[3], 0x5410), __nvvm_prmt(v[1], v[3], 0x7632)};
@@ -90,13 +100,20 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
   HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
                          BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
+    if constexpr (kHelped) {
+      if (threadId() == 0)
+        bulkOf(shared).init();
+      barrier();
+    }
     waitForLast();
     GroupWalk<Groups, T.bm> walk(groups);
     u32 columns = u32((args.n + Base::kColumns - 1) / Base::kColumns);
     // 2^32 of them would be a result of more bytes than an address has.
     u32 work = walk.count() * columns, turn = 0;
-    u32 next = u32(u64(work) * block.x / blockCountX());
-    u32 end = u32(u64(work) * (block.x + 1) / blockCountX());
+    // The first blocks have one more of those that are left.
+    u32 each = work / blockCountX(), left = work % blockCountX();
+    u32 next = block.x * each + (block.x < left ? block.x : left);
+    u32 end = next + each + (block.x < left ? 1 : 0);
     while (next < end) {
       u32 tile = next / columns, first = next % columns;
       u32 last = first + (end - next);
@@ -106,33 +123,50 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
         letNextBegin();
       Rows rows = {groups, walk.at(tile), args.m};
       if (rows.at.group < groups.count && args.m > 0)
-        turn = multiplyTiles(args, rows, own, turn, shared, epilogue);
-      else
+        turn = runTiles(args, rows, own, turn, shared, epilogue);
+      else if (!kHelped || waveId() != kBringer)
         storeZeros(args, rows, own, epilogue);
     }
   }
 
 private:
-  /// `turn`: of the tiles of the block; returns that of the next.
-  template <class Epilogue>
-  HK_MEM static u32 multiplyTiles(GemmArgs args, const Rows &rows, Columns own,
-                                  u32 turn, Shared &shared,
-                                  const Epilogue &epilogue) {
-    chooseMatrix<typename P::B>(args, rows.groups, rows.at.group);
-    if (kFinisher && waveId() == Base::kWaves) {
+  HK_MEM static Bulk bulkOf(Shared &shared) {
+    return Bulk(shared.bytes + Base::kCodesAt);
+  }
+  /// All waves but the one that asks for codes.
+  HK_MEM static void meet() {
+    if constexpr (kHelped)
+      barrierOfSome<1, kMeeting>();
+    else
       barrier();
-      for (u32 tile = own.first; tile < own.end; ++tile, ++turn) {
-        barrier();
-        finish<kWave>(args, rows, tile, laneId(), partsOf(shared, turn),
-                      epilogue);
-      }
-      return turn;
+  }
+
+  /// Tiles of one group. `turn`: of the tiles of the block; returns that of the
+  /// next.
+  template <class Epilogue>
+  HK_MEM static u32 runTiles(GemmArgs args, const Rows &rows, Columns own,
+                             u32 turn, Shared &shared,
+                             const Epilogue &epilogue) {
+    chooseMatrix<typename P::B>(args, rows.groups, rows.at.group);
+    if constexpr (kHelped) {
+      if (waveId() == kBringer)
+        return bringTiles(args, own, turn, bulkOf(shared));
+      if (waveId() == kFinisher)
+        return finishTiles(args, rows, own, turn, shared, epilogue);
     }
+    return multiplyTiles(args, rows, own, turn, shared, epilogue);
+  }
+
+  template <class Epilogue>
+  HK_MEM static u32 multiplyTiles(const GemmArgs &args, const Rows &rows,
+                                  Columns own, u32 turn, Shared &shared,
+                                  const Epilogue &epilogue) {
     auto units = Base::Units::ofBlock(args.k, 0), part = units.ofWave();
     typename Base::Ring ring(args, part, shared.bytes + Base::kCodesAt);
+    Bulk bulk = bulkOf(shared);
     typename Base::Scales scales(args, i64(units.begin) * Base::kUnit,
                                  shared.bytes + Base::kPartsBytes);
-    Kept kept;
+    Kept kept(rows);
     u32 stage = 0;
     auto tileOf = [&](int fragment) {
       return own.first + u32(fragment / Base::kTall);
@@ -140,37 +174,70 @@ private:
     bool works = part.begin < part.end;
     // In front of the codes, behind which they would wait for all of them.
     scales.ask(own.first);
-    kept.load(args, rows, part);
-    if (works)
+    kept.load(args, part);
+    if (!kHelped && works)
       ring.askFirst(tileOf, own.end);
     scales.keep(own.first, turn);
-    barrier();
+    meet();
     for (; own.first < own.end; ++own.first, ++turn) {
       u32 tile = own.first, next = tile + 1;
       if (next < own.end)
         scales.ask(next);
       float *parts = partsOf(shared, turn);
       HK_UNROLL for (int tall = 0; tall < Base::kTall; ++tall) {
-        typename Base::Sums sums;
-        HK_UNROLL for (Vec<float, 4> &sum : sums) sum = Vec<float, 4>(0);
+        auto multiply = [&](auto codesOf) {
+          typename Base::Sums sums;
+          HK_UNROLL for (Vec<float, 4> &sum : sums) sum = Vec<float, 4>(0);
+          Base::multiplyAll(kept, scales, part, turn, tall, codesOf, sums);
+          Base::keepPart(parts, tall, sums);
+        };
+        if constexpr (kHelped) {
+          typename Bulk::Place place(turn * Base::kTall + u32(tall));
+          bulk.wait(place);
+          multiply(
+              [&](int unit) { return bulk.get(place, part.begin + unit); });
+          bulk.release(place);
+          continue;
+        }
         // Of this lane, then of all.
         waitDirectCopies<Base::kAhead - 1, 1>();
         waveBarrier();
-        auto codesOf = [&](int unit) { return ring.get(stage, unit); };
-        Base::multiplyAll(kept, scales, part, turn, tall, codesOf, sums);
+        multiply([&](int unit) { return ring.get(stage, unit); });
         waveBarrier();
         if (u32 of = tileOf(tall + Base::kAhead); works && of < own.end)
           ring.ask(of, (tall + Base::kAhead) % Base::kTall, stage);
         commitDirectCopies();
         stage = stage + 1 == Base::kAhead ? 0 : stage + 1;
-        Base::keepPart(parts, tall, sums);
       }
       if (next < own.end)
         scales.keep(next, turn + 1);
-      barrier();
-      if constexpr (!kFinisher)
-        finish<Base::kThreads>(args, rows, tile, threadOfTurn<Epilogue>(turn),
-                               parts, epilogue);
+      meet();
+      if constexpr (!kHelped)
+        finish<Base::kThreads, Base::kWaves>(
+            args, rows, tile, threadOfTurn<Epilogue>(turn), parts, epilogue);
+    }
+    return turn;
+  }
+
+  HK_MEM static u32 bringTiles(const GemmArgs &args, Columns own, u32 turn,
+                               const Bulk &bulk) {
+    for (u32 tile = own.first; tile < own.end; ++tile, ++turn)
+      HK_UNROLL for (int tall = 0; tall < Base::kTall; ++tall)
+          bulk.ask(args, tile, tall,
+                   typename Bulk::Place(turn * Base::kTall + u32(tall)));
+    return turn;
+  }
+
+  template <class Epilogue>
+  HK_MEM static u32 finishTiles(const GemmArgs &args, const Rows &rows,
+                                Columns own, u32 turn, Shared &shared,
+                                const Epilogue &epilogue) {
+    meet();
+    for (u32 tile = own.first; tile < own.end; ++tile, ++turn) {
+      meet();
+      float *parts = partsOf(shared, turn);
+      addParts(rows, parts);
+      finish<kWave, 1>(args, rows, tile, laneId(), parts, epilogue);
     }
     return turn;
   }
@@ -186,8 +253,20 @@ private:
     return (threadId() + turn * kBusy) % Base::kThreads;
   }
 
-  /// `thread` of Threads.
-  template <int Threads, class Epilogue>
+  /// Adds the parts of a tile into the first one: four neighbours a lane, as a
+  /// lane of the epilogue has more, so most lanes have none.
+  HK_MEM static void addParts(const Rows &rows, float *parts) {
+    constexpr int perRow = T.bn / 4;
+    for (int x = laneId(); x < rows.count() * perRow; x += kWave) {
+      int m = x / perRow, c = x % perRow * 4;
+      Vec<float, 4> sum = Base::template total<4>(parts, m, c);
+      *reinterpret_cast<f32x4 *>(parts + m * Base::kPitch + c) = sum;
+    }
+    waveBarrier();
+  }
+
+  /// `thread` of Threads. Waves: those whose parts are still to be added.
+  template <int Threads, int Waves, class Epilogue>
   HK_MEM static void finish(const GemmArgs &args, const Rows &rows, u32 tile,
                             int thread, const float *parts,
                             const Epilogue &epilogue) {
@@ -197,10 +276,10 @@ private:
       int m = x / perRow, c = x % perRow * V;
       i64 col = i64(tile) * Base::kColumns + c;
       GemmOutput<float, V> out;
-      out.acc = Base::template total<V>(parts, m, c);
-      out.pair = P::kPair
-                     ? Base::template total<V>(parts, m, Base::kColumns + c)
-                     : Vec<float, V>(0);
+      out.acc = Base::template total<V, Waves>(parts, m, c);
+      out.pair = P::kPair ? Base::template total<V, Waves>(parts, m,
+                                                           Base::kColumns + c)
+                          : Vec<float, V>(0);
       out.stat = 0;
       runEpilogue<V>(epilogue, rows.matrix(m), rows.row(m), col, args.n,
                      col < args.n, out);
@@ -214,7 +293,7 @@ private:
     constexpr int V = Epilogue::kVec;
     int perRow = int(own.end - own.first) * (Base::kColumns / V);
     const GemmOutput<float, V> zero = {};
-    for (int x = threadId(); x < rows.count() * perRow; x += kThreads) {
+    for (int x = threadId(); x < rows.count() * perRow; x += kMeeting) {
       i64 col = i64(own.first) * Base::kColumns + x % perRow * V;
       runEpilogue<V>(epilogue, -1, rows.row(x / perRow), col, args.n,
                      col < args.n, zero);

@@ -257,13 +257,13 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   }
   /// The sums of row m of V columns from c of the tile on. V columns are in
   /// four, or some of four.
-  template <int V>
+  template <int V, int Waves = kWaves>
   HK_MEM static Vec<float, V> total(const float *parts, int m, int c) {
     constexpr int kFours = V <= 4 ? 1 : V / 4;
     f32x4 sum[kFours];
     HK_UNROLL for (int f = 0; f < kFours; ++f) sum[f] = f32x4(0);
     HK_UNROLL for (u32 rank = 0; rank < Cluster; ++rank)
-        HK_UNROLL for (int wave = 0; wave < kWaves; ++wave)
+        HK_UNROLL for (int wave = 0; wave < Waves; ++wave)
             HK_UNROLL for (int f = 0; f < kFours; ++f) sum[f] +=
         readPart(parts + (wave * T.bm + m) * kPitch + c / 4 * 4 + f * 4, rank);
     Vec<float, V> result;
