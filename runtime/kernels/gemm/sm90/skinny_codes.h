@@ -74,11 +74,15 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     alignas(16) u8 bytes[kLds];
   };
 
-  // LDS: parts of two tiles, scales of two tiles, codes of each wave.
+  // LDS: parts of two tiles, scales of two tiles, and at its end the codes of
+  // each wave.
   static constexpr int kPartFloats = T.bm * kPitch;
   static constexpr int kPartsBytes = 2 * kWaves * kPartFloats * 4;
-  static constexpr int kCodesAt = kPartsBytes + 2 * Scales::kBytes;
   static constexpr int kAhead = T.stages;
+  static constexpr int kCodesBytes = kAhead * 16 * kUnits * kUnit / 2;
+  static constexpr int kCodesAt = int(kLds) - kWaves * kCodesBytes;
+  static_assert(kCodesAt >= kPartsBytes + 2 * Scales::kBytes &&
+                kCodesAt % 16 == 0);
 
   /// Units [begin, end) of k: those of a block, or of one of its waves.
   struct Units {
@@ -100,21 +104,41 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   struct Columns {
     u32x4 x[kUnits][4][kWide];
 
-    HK_MEM void load(const GemmArgs &args, i64 row0, const Units &units) {
-      auto base = global<const u8>(args.a.data);
+    /// It comes by way of LDS, where parts and scales come later: lanes of
+    /// which each reads its own 64 bytes would ask for half a sector at a time.
+    /// Passes of as many rows as have room.
+    static constexpr int kRows = T.bm < 16 ? T.bm : 16, kPasses = T.bm / kRows;
+    static constexpr int kChunks = kUnits * 16, kRow = kChunks * 16;
+    static_assert(kChunks == kWave && kWaves * kRows * kRow <= kCodesAt);
+
+    HK_MEM static void ask(const GemmArgs &args, i64 row0, const Units &units,
+                           int pass, u8 *lds) {
+      i64 k = i64(units.begin) * kUnit + laneId() * 8;
+      bool exists = units.holds(laneId() / 16) && k < args.k;
+      auto base = global<const u8>(args.a.data) + (exists ? k * 2 : 0);
+      HK_UNROLL for (int r = 0; r < kRows; ++r) {
+        i64 row = row0 + pass * kRows + r;
+        copyToLds16(place(lds, r, laneId()),
+                    base + (row < args.m ? row : 0) * args.a.stride * 2,
+                    exists && row < args.m);
+      }
+      commitDirectCopies();
+    }
+    HK_MEM void take(int pass, u8 *lds) {
       HK_UNROLL for (int u = 0; u < kUnits; ++u)
           HK_UNROLL for (int i = 0; i < 4; ++i)
-              HK_UNROLL for (int w = 0; w < kWide; ++w) {
-        i64 row = row0 + w * 8 + laneId() / 4;
-        i64 k = i64(units.begin + u) * kUnit + laneId() % 4 * 32 + i * 8;
-        u32x4 from = u32x4(0);
-        if (units.holds(u) && row < args.m && k < args.k)
-          from = *(Global<const u32x4>)(base + (row * args.a.stride + k) * 2);
-        x[u][i][w] = paired(from);
-      }
+              HK_UNROLL for (int w = 0; w < kRows / 8; ++w)
+                  x[u][i][pass * (kRows / 8) + w] =
+                      paired(loadLds16(place(lds, w * 8 + laneId() / 4,
+                                             u * 16 + laneId() % 4 * 4 + i)));
     }
 
   private:
+    /// Eight lanes that read together have two rows and every fourth chunk.
+    HK_MEM static u32 place(u8 *lds, int row, int chunk) {
+      int turned = chunk ^ (chunk / 8 % 2 | row % 2 * 2);
+      return ldsAddress(lds) + (waveId() * kRows + row) * kRow + turned * 16;
+    }
     HK_MEM static u32x4 paired(u32x4 v) {
       return {__nvvm_prmt(v[0], v[2], 0x5410), __nvvm_prmt(v[0], v[2], 0x7632),
               __nvvm_prmt(v[1], v[3], 0x5410), __nvvm_prmt(v[1], v[3], 0x7632)};
@@ -140,10 +164,10 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     u32 lds;
 
   public:
-    static constexpr int kBytes = kAhead * kFragment;
+    static_assert(kCodesBytes == kAhead * kFragment);
 
     HK_MEM Ring(const GemmArgs &args, const Units &units, u8 *lds)
-        : args(args), lds(ldsAddress(lds) + waveId() * kBytes) {
+        : args(args), lds(ldsAddress(lds) + waveId() * kCodesBytes) {
       i64 k = i64(units.begin) * kUnit + chunk() * 32;
       base = global<const u8>(args.b.data) + (k < args.k ? k : args.k - 32) / 2;
     }
@@ -248,12 +272,13 @@ template <class Problem, int Cluster> struct SkinnyCodes {
                 sums[w][e];
   }
 
-  /// Four neighbours of a part in block `rank` of the cluster.
-  HK_MEM static f32x4 readPart(const float *at, u32 rank) {
+  /// Four neighbours of a part, `words` behind `at`; `there`: that place in
+  /// another block of the cluster.
+  HK_MEM static f32x4 readPart(const float *at, u32 there, int words) {
     if constexpr (Cluster == 1)
-      return *reinterpret_cast<const f32x4 *>(at);
+      return *reinterpret_cast<const f32x4 *>(at + words);
     else
-      return readLds16From(clusterAddress(ldsAddress(at), rank));
+      return readLds16From(there + words * 4);
   }
   /// The sums of row m of V columns from c of the tile on. V columns are in
   /// four, or some of four.
@@ -262,10 +287,14 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     constexpr int kFours = V <= 4 ? 1 : V / 4;
     f32x4 sum[kFours];
     HK_UNROLL for (int f = 0; f < kFours; ++f) sum[f] = f32x4(0);
-    HK_UNROLL for (u32 rank = 0; rank < Cluster; ++rank)
-        HK_UNROLL for (int wave = 0; wave < Waves; ++wave)
-            HK_UNROLL for (int f = 0; f < kFours; ++f) sum[f] +=
-        readPart(parts + (wave * T.bm + m) * kPitch + c / 4 * 4 + f * 4, rank);
+    const float *own = parts + m * kPitch + c / 4 * 4;
+    HK_UNROLL for (u32 rank = 0; rank < Cluster; ++rank) {
+      // One address for all waves; one for each would spill.
+      u32 there = Cluster > 1 ? clusterAddress(ldsAddress(own), rank) : 0;
+      HK_UNROLL for (int wave = 0; wave < Waves; ++wave)
+          HK_UNROLL for (int f = 0; f < kFours; ++f) sum[f] +=
+          readPart(own, there, wave * kPartFloats + f * 4);
+    }
     Vec<float, V> result;
     HK_UNROLL for (int e = 0; e < V; ++e) result[e] =
         V < 4 ? sum[0][c % 4 + e] : sum[e / 4][e % 4];
@@ -304,7 +333,6 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     u32 tiles = u32((args.n + kColumns - 1) / kColumns);
     u32 stride = blockCountX() / Cluster, tile = block.x / Cluster;
     Ring ring(args, own, shared.bytes + kCodesAt);
-    static_assert(kLds >= kCodesAt + kWaves * Ring::kBytes);
     Scales scales(args, i64(units.begin) * kUnit, shared.bytes + kPartsBytes);
     auto tileOf = [&](int fragment) {
       return tile + u32(fragment / kTall) * stride;
@@ -316,8 +344,18 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     // In front of the codes, behind which they would wait for all of them.
     scales.ask(tile);
     Columns columns;
-    columns.load(args, row0, own);
-    ring.askFirst(tileOf, tiles);
+    HK_UNROLL for (int pass = 0; pass < Columns::kPasses; ++pass) {
+      constexpr int last = Columns::kPasses - 1;
+      Columns::ask(args, row0, own, pass, shared.bytes);
+      if (pass == last)
+        ring.askFirst(tileOf, tiles);
+      // Of this lane, then of all.
+      pass == last ? waitDirectCopies<kAhead, 1>() : waitDirectCopies<0, 1>();
+      waveBarrier();
+      columns.take(pass, shared.bytes);
+      waveBarrier();
+    }
+    barrier();
     scales.keep(tile, 0);
     barrier();
     u32 stage = 0;
