@@ -1,10 +1,11 @@
-"""What two ranks on two GPUs are told when something is wrong, and when: calls and replayed graphs whose sums kernels make
-in memory that the ranks share.
+"""What ranks on GPUs of their own (two, or as many as RANKS says) are told when something is wrong, and when: calls and
+replayed graphs whose sums kernels make in memory that the ranks share.
 
-Usage: ranks_failures.py FOLDER OUT.json   (FOLDER has ranks.so, compiled for sm_90a; HK_HOME and PYTHONPATH as for ranks.py)
+Usage: ranks_failures.py FOLDER OUT.json   (FOLDER has ranks.so for so many ranks, compiled for sm_90a; HK_HOME and
+PYTHONPATH as for ranks.py)
 
-Each case is two processes, without PyTorch, so that one takes seconds. Every rank that still runs has to have a text
-within 10 s of the failure, and its stream has to be free."""
+Each case is a process a rank, without PyTorch, so that one takes seconds; it is rank 1 that fails. Every rank that still
+runs has to have a text within 10 s of the failure, and its stream has to be free."""
 
 import json
 import os
@@ -19,8 +20,9 @@ import hk
 from driver_graphs import Driver
 
 D, LIMIT = 8192, 10
+RANKS = int(os.environ.get("RANKS", 2))
 DEVICE = os.environ.get("DEVICE", "cuda:{rank}")  # "hip:0" with the emulator
-# Case: the texts of ranks 0 and 1; None: it does not run any more.
+# Case: the texts of ranks 0 and 1; None: it does not run any more. Others have that of rank 0, or that one failed.
 CASES = {
     "absent": ("rank 1 has not come to hk_comm_open", None),
     "late call": ("rank 1 has not come to function 'any_order'.* within 3000 ms", "rank 0 failed: rank 1 has not come"),
@@ -42,8 +44,8 @@ class Rank:
         self.driver = Driver(spec)
         self.stream = self.driver.stream()
         patient = "dead" in case or "killed" in case
-        self.comm = hk.Communicator(self.device, "tp=2", rank=rank, world=2, id_file=f"/dev/shm/hk-failure-{self.name}",
-                                    timeout_ms=30000 if patient else 3000, shared_bytes=1 << 26)
+        self.comm = hk.Communicator(self.device, f"tp={RANKS}", rank=rank, world=RANKS, id_file=f"/dev/shm/hk-failure-{self.name}",
+                                    timeout_ms=30000 if patient else 3000, shared_bytes=RANKS << 25)
         self.module = hk.load(f"{folder}/ranks.so", self.device, comm=self.comm)
 
     def bound(self, rows):
@@ -85,7 +87,7 @@ class Rank:
 
 
 def call_case(rank, case):
-    call = rank.product(700) if "product" in case else rank.bound(64 if rank.rank == 0 or case != "other rows" else 65)
+    call = rank.product(700) if "product" in case else rank.bound(64 if rank.rank != 1 or case != "other rows" else 65)
     if rank.rank == 1 and case == "dead call":
         os._exit(0)
     if rank.rank == 1 and case in ("late call", "late product call"):
@@ -121,10 +123,10 @@ def other_graph(rank, _case):
     graphs = [rank.graph(64), rank.graph(1)]
 
     def body():
-        graphs[rank.rank]()
+        graphs[rank.rank == 1]()
         rank.wait(3000)
         time.sleep(5)  # a graph of one row may have found its row
-        graphs[rank.rank]()
+        graphs[rank.rank == 1]()
         rank.wait(3000)
     return body
 
@@ -146,7 +148,7 @@ def worker(folder, case, number):
 def run_case(folder, case):
     ranks = [subprocess.Popen([sys.executable, __file__, "worker", folder, case, str(r)], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-             for r in range(1 if case == "absent" else 2)]
+             for r in range(RANKS) if case != "absent" or r != 1]
     if case == "killed among replays":
         while ranks[1].poll() is None and "replaying" not in ranks[1].stdout.readline():
             pass
@@ -154,7 +156,8 @@ def run_case(folder, case):
         killed = time.monotonic()
         ranks[1].kill()
     told = []
-    for number, (process, expected) in enumerate(zip(ranks, CASES[case])):
+    texts = [*CASES[case], *[rf"{CASES[case][0]}|rank \d+ failed"] * (RANKS - 2)]
+    for number, (process, expected) in enumerate(zip(ranks, [t for t in texts if case != "absent" or t])):
         try:
             said = process.communicate(timeout=25)[0]
         except subprocess.TimeoutExpired:

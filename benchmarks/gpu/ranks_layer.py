@@ -1,11 +1,13 @@
 """Writes one rank's decoder layer of Llama 3 70B (8192 wide, 64 and 8 heads of 128, 28672 between), cut for 1 or 2
-ranks: ranks_layer.py TP [kernel] > layer.mlir; "kernel": its sums send their rows, and no product does. All weights are
-arguments, so that both sides of a comparison have the same."""
+ranks: ranks_layer.py TP [kernel|engine] [ROWS] > layer.mlir; "kernel": its sums send their rows, and no product does;
+"engine": they are NCCL's. With a number of ROWS that is known the compiler may share them between the ranks. All weights
+are arguments, so that both sides of a comparison have the same."""
 
 import sys
 
 TP = int(sys.argv[1])
-ATTRIBUTES = ', '.join(['hk.mesh = "tp=2"'] + [f'hk.exchange = "{by}"' for by in sys.argv[2:]])
+ROWS = next((word for word in sys.argv[2:] if word.isdigit()), "?")
+ATTRIBUTES = ', '.join([f'hk.mesh = "tp={TP}"'] + [f'hk.exchange = "{by}"' for by in sys.argv[2:] if not by.isdigit()])
 D, HEADS, KV, INNER, PLACES = 8192, 64 // TP, 8 // TP, 28672 // TP, 8192
 ALL = HEADS + 2 * KV
 CACHE = f"tensor<1x{PLACES}x{KV}x128xbf16>"
@@ -22,7 +24,7 @@ def reduced(name):
 
 o, o_name = reduced("o")
 d, d_name = reduced("d")
-print(f"""module{f' attributes {{{ATTRIBUTES}}}' if TP > 1 else ''} {{
+layer = f"""module{f' attributes {{{ATTRIBUTES}}}' if TP > 1 else ''} {{
 func.func @layer(%x: tensor<?x{D}xbf16>, %n1: tensor<{D}xbf16>, %wqkv: tensor<{ALL * 128}x{D}xbf16>,
     %wo: tensor<{D}x{HEADS * 128}xbf16>, %n2: tensor<{D}xbf16>, %wgu: tensor<{2 * INNER}x{D}xbf16>,
     %wd: tensor<{D}x{INNER}xbf16>, %cos: {ROPE}, %sin: {ROPE}, %positions: tensor<?xi32>, %kv_len: tensor<1xi32>,
@@ -51,4 +53,7 @@ func.func @layer(%x: tensor<?x{D}xbf16>, %n1: tensor<{D}xbf16>, %wqkv: tensor<{A
 {d}  %y = hk.add %r, %{d_name} : tensor<?x{D}xbf16>
   return %y, %keys, %values : tensor<?x{D}xbf16>, {CACHE}, {CACHE}
 }}
-}}""")
+}}"""
+if ROWS != "?":  # the dynamic dims are all numbers of rows
+    layer = layer.replace("?", ROWS).replace("[%t,", f"[{ROWS},")
+print(layer)

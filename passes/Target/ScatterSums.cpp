@@ -248,6 +248,7 @@ struct Times {
         const ::hk::Target &target) {
     ::hk::ExchangeCalibration rates = ::hk::exchangeCalibration(target);
     auto link = [&](double bytes) { return bytes / rates.linkGBps / 1e3; };
+    auto ofParts = [&](double bytes) { return bytes / rates.partsGBps / 1e3; };
     double others = double(region.ranks - 1), share = others / region.ranks;
     double moved = 0, inKernels = 0;
     for (AllReduceOp sum : region.sums) {
@@ -257,10 +258,11 @@ struct Times {
         now += rates.pushUs;
         inKernels += link(std::min(others, 2 * share) * bytes);
       } else {
-        now += rates.startUs + link(2 * share * bytes) +
-               target.launchMicroseconds;
+        now +=
+            rates.startUs + link(2 * share * bytes) + target.launchMicroseconds;
       }
-      parts += rates.startUs + link(share * bytes) + target.launchMicroseconds;
+      parts +=
+          rates.startUs + ofParts(share * bytes) + target.launchMicroseconds;
       moved += bytesOf(sum.getResult());
     }
     for (Value rows : edges.whole)
@@ -276,7 +278,7 @@ struct Times {
     now += std::max(memory, inKernels);
     parts += memory / double(region.ranks);
     for (Value made : edges.read)
-      parts += rates.startUs + link(share * bytesOf(made));
+      parts += rates.startUs + ofParts(share * bytesOf(made));
     // The numbers of a rank's rows.
     if (!edges.whole.empty())
       parts += 2 * target.launchMicroseconds;

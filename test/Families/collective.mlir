@@ -11,7 +11,7 @@
 
 // A start, and bytes over the link between two ranks.
 // HOST: exchanged: @all_reduce: by the runtime's engine, modelled 6.0 us and 0.0183 times its dynamic sizes
-// NCCL: exchanged: @all_gather: by the runtime's engine, modelled 7.0 us and 0.0005 times its dynamic sizes
+// NCCL: exchanged: @all_gather: by the runtime's engine, modelled 7.0 us and 0.0006 times its dynamic sizes
 // NCCL: exchanged: @all_gather_{{[0-9]}}: by the runtime's engine, modelled 7.0 us at
 
 module attributes {hk.mesh = "tp=2"} {

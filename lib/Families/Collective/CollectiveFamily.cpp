@@ -51,8 +51,12 @@ void report(KernelOp kernel, const ::hk::Target &target, DecisionLog &log) {
   double bytes =
       elements * ::hk::info(*dtypeOf(type.getElementType())).bits / 8.0;
   ::hk::ExchangeCalibration rates = ::hk::exchangeCalibration(target);
-  double us =
-      bytesSent(op.getExchange(), bytes, double(ranks)) / rates.linkGBps / 1e3;
+  Exchange exchange = op.getExchange();
+  bool isOfParts =
+      exchange.reduction.has_value() == exchange.split.has_value() &&
+      !exchange.root;
+  double us = bytesSent(exchange, bytes, double(ranks)) /
+              (isOfParts ? rates.partsGBps : rates.linkGBps) / 1e3;
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "by the runtime's engine, modelled ";
