@@ -100,7 +100,10 @@ std::string RowEmitter::preload(const BatchedLoad &load,
   auto line = [&](const Twine &text) {
     place ? out.lineInto(*place, text) : out.lineAt(batchDepth, text);
   };
-  line("Packed" + load.access + " " + name + "[" + slots + "];");
+  // Lanes without a value vote, too, and have to have one.
+  bool zeros = votes() && !load.guard.empty();
+  line("Packed" + load.access + " " + name + "[" + slots + "]" +
+       (zeros ? " = {};" : ";"));
   // Where there is nothing to load, something there takes less than a branch.
   bool repeats =
       votes() && load.guard.empty() && load.keepAs.empty() && !getLaneCount();
