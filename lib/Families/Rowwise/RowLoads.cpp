@@ -101,13 +101,10 @@ std::string RowEmitter::preload(const BatchedLoad &load,
     place ? out.lineInto(*place, text) : out.lineAt(batchDepth, text);
   };
   // Lanes without a value vote, too, and have to have one.
-  bool zeros = votes() && !load.guard.empty();
+  bool votes = !load.guard.empty() && ::hk::boundByIssue(target);
   line("Packed" + load.access + " " + name + "[" + slots + "]" +
-       (zeros ? " = {};" : ";"));
-  // Where there is nothing to load, something there takes less than a branch.
-  bool repeats =
-      votes() && load.guard.empty() && load.keepAs.empty() && !getLaneCount();
-  line((repeats ? load.loop.repeatedText() : load.loop.chunksText()) + " " +
+       (votes ? " = {};" : ";"));
+  line(load.loop.chunksText() + " " +
        CodeWriter::conditional(load.guard,
                                name + "[s] = " + load.expression + ";"));
   preloads[load.key] = name;

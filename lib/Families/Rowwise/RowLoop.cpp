@@ -80,17 +80,6 @@ std::string RowLoop::chunksText() const {
   llvm_unreachable("every form is listed");
 }
 
-std::string RowLoop::repeatedText() const {
-  bool slotted = form == RowLoopForm::RowSlots || form == RowLoopForm::Piece;
-  if (!slotted || full || !chunks || *chunks == 0)
-    return chunksText();
-  RowLoop all = *this;
-  all.form = RowLoopForm::RepeatedPiece;
-  if (form == RowLoopForm::RowSlots)
-    all.piece = "0";
-  return all.chunksText();
-}
-
 std::string RowLoop::lanesText() const {
   std::string begins = "true", ends = "true";
   if (form == RowLoopForm::RowSlots) {

@@ -75,9 +75,6 @@ struct RowLoop {
   std::string lanesText() const;
   /// Of RepeatedPiece: whether slot `s` is a chunk of its own.
   std::string existsText() const;
-  /// The same where a slot without a chunk is the row's last one once more, if
-  /// the row is known to have one.
-  std::string repeatedText() const;
   /// The head of the loop whose body sees the chunk `c` and, in all forms but
   /// Chunks, its slot `s`.
   std::string chunksText() const;
