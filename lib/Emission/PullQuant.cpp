@@ -239,7 +239,8 @@ static Expr pullReencode(Puller &p, ReencodeOp op, Puller::Args position,
   return unrounded ? x : rounded(elementTypeOf(op.getResult()), x);
 }
 
-Expr Puller::pullUnrounded(Value value, Args position, int vec) {
+Expr Puller::pullUnrounded(Value value, Args position, int vec,
+                           Stored &stored) {
   Operation *op = value.getDefiningOp();
   Type type = elementTypeOf(value);
   if (!isa_and_nonnull<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, ReencodeOp>(
@@ -251,6 +252,16 @@ Expr Puller::pullUnrounded(Value value, Args position, int vec) {
   leaveUnrounded = true;
   Expr made = emit(value, position, vec);
   leaveUnrounded = false;
+  stored.rounded = false;
+  if (!votes())
+    return made;
+  // A block with NaN is stored as zeros.
+  stored.numbers = isa<QuantizeMxOp>(op);
+  auto quantize = dyn_cast<QuantizeOp>(op);
+  int64_t group = quantize ? reductionGroupOf(op) : 0;
+  if (quantize &&
+      (!group || (group % vec == 0 && position.back().isMultipleOf(vec))))
+    stored.scale = scaleAt(op, position, vec);
   return made;
 }
 

@@ -97,16 +97,18 @@ static int64_t firstRotated(RopeOp op) {
 }
 
 /// The partners of the elements at `position`, which becomes theirs. The
-/// partner of the first element of a pair comes later, and is negated.
-static Expr pullPartner(Puller &p, RopeOp op, Position &position, int vec) {
+/// partner of the first element of a pair comes later, and is negated; if that
+/// is known of all, `negated` says so instead.
+static Expr pullPartner(Puller &p, RopeOp op, Position &position, int vec,
+                        bool &negated) {
   int64_t rotary = op.getRotarySize(), first = firstRotated(op);
   int64_t distance = op.getStyle() == RopeStyle::neox ? rotary / 2 : 1;
   AffineExpr d = position.back();
   if (std::optional<bool> second =
           isAtLeast(p.simplify(d - first), distance, 2 * distance)) {
     position.back() = p.simplify(d + (*second ? -distance : distance));
-    Expr partner = p.pull(op.getInput(), position, vec);
-    return *second ? partner : -partner;
+    negated = !*second;
+    return p.pull(op.getInput(), position, vec);
   }
   // An element outside of the rotated ones gets some partner inside.
   int64_t periods = llvm::alignTo(first, rotary) - first;
@@ -190,31 +192,50 @@ static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
   // Loads that need nothing else come first.
   Expr x = p.pull(op.getInput(), position, vec), other;
   Position partner(position);
+  bool negated = false;
   if (neox || vec == 1)
-    other = pullPartner(p, op, partner, vec);
+    other = pullPartner(p, op, partner, vec, negated);
   ExistingRow row = rowOf(p, op, position.drop_back(2));
   AffineExpr symbol = p.sharedSymbol(row.index.text, row.index.depth);
   Expr rotated = isRotated(p, op, d);
   // The gradient takes the sine of the partner; only own angles tell.
   bool partnerSine = op.getInverse() && op.getAnglePerElement();
   AffineExpr ofSine = partnerSine && other ? partner.back() : d;
-  p.guardLoads(both(row.guard, rotated));
+  // Some angle of the row is less than a condition.
+  bool anyAngle = p.votes() && neox && first == 0 && !op.getAnglePerElement();
+  p.guardLoads(anyAngle ? row.guard : both(row.guard, rotated));
   Expr cos = pullAngle(p, op, op.getCos(), symbol, p.simplify(d - first), vec);
   Expr sin =
       pullAngle(p, op, op.getSin(), symbol, p.simplify(ofSine - first), vec);
   p.guardLoads({});
 
-  Expr term = other         ? other * sin
-              : partnerSine ? call("rotatePairs", x * sin)
-                            : call("rotatePairs", x) * sin;
-  Expr y = rounded(elementTypeOf(op.getResult()),
-                   op.getInverse() ? x * cos - term : x * cos + term);
-  y = p.code().define(p.placeOf(y, position, vec), "v", y);
-  if (!p.votes())
+  Expr cosine = x * cos, sine = other ? other * sin : x * sin, sum;
+  if (other)
+    sum = op.getInverse() != negated ? call("difference", {cosine, sine})
+                                     : cosine + sine;
+  else if (partnerSine || !op.getAnglePerElement())
+    // Where both of a pair have one sine the product is turned, which the sum
+    // does by itself.
+    sum = cosine + call("rotatePairs", op.getInverse() ? -sine : sine);
+  else
+    sum = cosine + call("rotatePairs", x) * sin;
+  Expr y = rounded(elementTypeOf(op.getResult()), sum);
+  CodeWriter &code = p.code();
+  if (!p.votes()) {
+    y = code.define(p.placeOf(y, position, vec), "v", y);
     return choice(both(row.exists, rotated), y, x);
+  }
   // Tokens without a row are rare, elements that are not rotated are not.
-  y = call("mostly", {row.exists, y, x}, y.type.element);
-  return rotated ? choice(rotated, y, x) : y;
+  if (!rotated) {
+    y = code.define(p.placeOf(y, position, vec), "v", y);
+    return call("mostly", {row.exists, y, x}, y.type.element);
+  }
+  // Whole chunks of a thread are not.
+  Expr made = code.declare("v", x.type, x.text);
+  code.openIf(rotated.text, Hoist::Never);
+  code.assign(made, call("mostly", {row.exists, y, x}, y.type.element));
+  code.close();
+  return made;
 }
 
 void mlir::hk::addRopePulls(PullTable &table) { table.add(pullRope); }

@@ -342,19 +342,24 @@ Expr Puller::load(BlockArgument argument, Args position, int vec) {
 }
 
 void Puller::store(unsigned operand, Args position, int vec, const Expr &vector,
-                   bool rounded) {
+                   const Stored &stored) {
   BlockArgument argument = kernel.getSpecBlock().getArgument(operand);
   checkType(vector, carrierOf(elementTypeOf(argument), vec), "what is stored");
   bool masked = vec > 1 && lanes;
   auto stream = streamed.find(operand);
-  bool streams = !masked && rounded && stream != streamed.end();
-  StringRef function = masked     ? "storeMasked"
-                       : !rounded ? "store"
-                       : streams  ? "storeStreamed"
-                                  : "storeExact";
+  bool streams = !masked && stored.rounded && stream != streamed.end();
+  bool quotients = !masked && stored.scale;
+  StringRef function = masked           ? "storeMasked"
+                       : streams        ? "storeStreamed"
+                       : stored.rounded ? "storeExact"
+                       : stored.numbers ? "storeNumbers"
+                       : quotients      ? "storeQuotients"
+                                        : "store";
   out.lineIf(storeGuard, function + accessText(argument, position, vec) + ", " +
                              (masked ? lanes.text + ", " : "") + vector.text +
-                             (streams ? ", " + stream->second : "") + ");");
+                             (streams ? ", " + stream->second : "") +
+                             (quotients ? ", " + stored.scale.text : "") +
+                             ");");
 }
 
 //===----------------------------------------------------------------------===//

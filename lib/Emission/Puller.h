@@ -65,6 +65,13 @@ struct ExistingRow {
   Expr guard;
 };
 
+/// What is known of values that are stored.
+struct Stored {
+  bool rounded = true;  ///< they are values of the operand's element type
+  bool numbers = false; ///< none is NaN
+  Expr scale; ///< of quotients, none of which is NaN where it is a number
+};
+
 class Puller {
 public:
   using Args = ArrayRef<AffineExpr>;
@@ -127,10 +134,9 @@ public:
   void openRange(AffineExpr at, AffineExpr begin, AffineExpr end);
   void closeRange();
 
-  /// Stores vec elements of kernel operand `operand`; `rounded`: they are
-  /// values of its element type.
+  /// Stores vec elements of kernel operand `operand`.
   void store(unsigned operand, ArrayRef<AffineExpr> position, int vec,
-             const Expr &vector, bool rounded = true);
+             const Expr &vector, const Stored &stored = {});
 
   /// A reduction over the elements of `input` that share the leading indices
   /// and, if `group` > 0, the group of `group` elements of the last dim number
@@ -198,8 +204,10 @@ public:
 
 protected:
   /// The elements of a quantised value before they are rounded to a float of 8
-  /// or 4 bits, which storing does too; null if there is no such form.
-  Expr pullUnrounded(Value value, ArrayRef<AffineExpr> position, int vec);
+  /// or 4 bits, which storing does too, and what is known of them; null if
+  /// there is no such form.
+  Expr pullUnrounded(Value value, ArrayRef<AffineExpr> position, int vec,
+                     Stored &stored);
 
   /// Kernel operands that are stored past the caches where the C++ condition
   /// holds.

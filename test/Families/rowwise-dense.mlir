@@ -40,7 +40,7 @@ func.func @heads(%x: tensor<?x64xbf16>, %w: tensor<64xbf16>) -> tensor<?x64xbf16
 // CHECK: RepeatedPiece<i32, [[SLOTS:[0-9]+]], [[STEP:4|8|12|16|20|24|28]]>{0, thread, 25}
 // CHECK: const bool own = {{(valid && )?}}RepeatedPiece<i32, [[SLOTS]], [[STEP]]>{0, thread, 25}.exists(s);
 // CHECK: segmentReduce<MagnitudeMax, 4, 4>
-// CHECK: if (own) store<
+// CHECK: if (own) storeNumbers<
 // SM90-LABEL: ==== @quantize_mx for
 // SM90-NOT: RepeatedPiece
 func.func @ragged(%x: tensor<?x200xbf16>) -> (tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>) {
@@ -76,5 +76,27 @@ func.func @angles(%x: tensor<?x4x128xbf16>, %pos: tensor<?xi32>, %cos: tensor<64
 // SM90-NOT: = {};
 func.func @any_table(%x: tensor<?x4x128xbf16>, %pos: tensor<?xi32>, %cos: tensor<?x64xf32>, %sin: tensor<?x64xf32>) -> tensor<?x4x128xbf16> {
   %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x128xbf16>, tensor<?x64xf32>, tensor<?x64xf32> positions tensor<?xi32>
+  return %y : tensor<?x4x128xbf16>
+}
+
+// Only some elements are rotated: the row has an angle for the others, too, and
+// the rotation is inside of the condition.
+// CHECK-LABEL: ==== @rope_1 for
+// CHECK-NOT: = {};
+// CHECK-NOT: if ({{.*}}raw
+// CHECK: if ((c * 8) < 32) {
+// CHECK-NEXT: {{v[0-9]+}} = mostly<8>(
+// SM90-LABEL: ==== @rope_1 for
+// SM90: if ({{.*}}raw
+func.func @partial(%x: tensor<?x4x80xbf16>, %pos: tensor<?xi32>, %cos: tensor<64x16xbf16>, %sin: tensor<64x16xbf16>) -> tensor<?x4x80xbf16> {
+  %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x80xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?xi32>
+  return %y : tensor<?x4x80xbf16>
+}
+
+// Both of a pair have one sine: the product is turned, by the sum that reads it.
+// CHECK-LABEL: ==== @rope_2 for
+// CHECK: rotatePairs<8>(v{{[0-9]+}} * repeatPairs<8>(
+func.func @pairs(%x: tensor<?x4x128xbf16>, %pos: tensor<?xi32>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>) -> tensor<?x4x128xbf16> {
+  %y = hk.rope gptj %x, %cos, %sin positions %pos : tensor<?x4x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32>
   return %y : tensor<?x4x128xbf16>
 }

@@ -18,13 +18,13 @@
 // AMD-NOT: loadPacked
 // AMD: opaque(keep0[s])
 // AMD: segmentReduce<MagnitudeMax, 16, 64>(
-// AMD: store<DType::F8E4M3FN, 8, 8>(p4, {{.*}}divideFor8Bits<8>(
+// AMD: storeQuotients<DType::F8E4M3FN, 8, 8>(p4, {{.*}}divideFor8Bits<8>(
 
 // On the host one thread has a whole group in its vector.
 // HOST: HK_EACH_ROW(row, RowsOfBlock<{{[0-9]+}}>{block.x, rows})
 // HOST: Vec<float, 128> keep0[32];
 // HOST-NOT: segmentReduce
-// HOST: reduceVec<MagnitudeMax, 128>(
+// HOST: largestMagnitude<128>(
 func.func @norm(%x: tensor<?x4096xbf16>, %res: tensor<?x4096xbf16>, %w: tensor<4096xbf16>) -> (tensor<?x4096xbf16>, tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>) {
   %s = hk.add %x, %res : tensor<?x4096xbf16>
   %y = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x4096xbf16>, tensor<4096xbf16>

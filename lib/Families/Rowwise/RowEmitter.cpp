@@ -529,11 +529,11 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
                            int vec) {
   switch (store.kind) {
   case StoreKind::Value: {
-    Expr value = pullUnrounded(store.value, position, vec);
-    bool rounded = !value;
-    if (rounded)
+    Stored stored;
+    Expr value = pullUnrounded(store.value, position, vec, stored);
+    if (stored.rounded)
       value = pull(store.value, position, vec);
-    this->store(store.operand, position, vec, value, rounded);
+    this->store(store.operand, position, vec, value, stored);
     return;
   }
   case StoreKind::GroupScale: {

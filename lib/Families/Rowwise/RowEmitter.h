@@ -205,6 +205,9 @@ private:
                                   AffineExpr last, ArrayRef<AffineExpr> leading,
                                   AffineExpr segment, int64_t segmentSize,
                                   ArrayRef<AffineExpr> position, int vec);
+  /// A chunk's part of a statistic of its segment.
+  Expr reducedTerm(Operation *op, Value input, RowReduction kind,
+                   ArrayRef<AffineExpr> position, int vec);
   Expr serialStatistic(Operation *op, Value input, RowReduction kind,
                        ArrayRef<AffineExpr> leading, AffineExpr segment,
                        int64_t size);

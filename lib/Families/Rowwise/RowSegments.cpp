@@ -135,6 +135,19 @@ Expr RowEmitter::onlyExisting(const Expr &term, StringRef reduction) const {
       {term, getLaneCount(), {(reduction + "::kIdentity").str(), {"float"}}});
 }
 
+Expr RowEmitter::reducedTerm(Operation *op, Value input, RowReduction kind,
+                             ArrayRef<AffineExpr> position, int vec) {
+  StringRef reduction = reductionOf(kind);
+  if (kind != RowReduction::AbsMaximum)
+    return reduced(
+        reduction,
+        onlyExisting(statisticTerm(op, input, kind, position, vec), reduction));
+  Expr made = call("largestMagnitude",
+                   onlyExisting(pull(input, position, vec), reduction));
+  made.type.lanes = 0;
+  return made;
+}
+
 Expr RowEmitter::serialStatistic(Operation *op, Value input, RowReduction kind,
                                  ArrayRef<AffineExpr> leading,
                                  AffineExpr segment, int64_t size) {
@@ -162,9 +175,8 @@ Expr RowEmitter::serialStatistic(Operation *op, Value input, RowReduction kind,
   // e is a multiple of vec, which the symbol cannot say.
   AffineExpr step = defineIndex(out.depth(), "e", e + " / " + v);
   position.push_back(simplify(start + step * vec));
-  Expr term = statisticTerm(op, input, kind, position, vec);
   out.assign(made, call(reduction + "::apply<float>",
-                        {made, reduced(reduction, term)}));
+                        {made, reducedTerm(op, input, kind, position, vec)}));
   out.close();
   exchangeLanes(std::move(saved));
   return made;
@@ -193,12 +205,10 @@ Expr RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
     lanes = segmentLanes(kind, size, position.back(), leading, segment, lastDim,
                          position, vec);
   if (lanes) {
-    StringRef reduction = reductionOf(kind);
-    Expr term = statisticTerm(op, input, kind, position, vec);
-    Expr own = reduced(reduction, onlyExisting(term, reduction));
+    Expr own = reducedTerm(op, input, kind, position, vec);
     if (*lanes > 1)
-      own = call("segmentReduce<" + reduction + ", " + Twine(*lanes) + ", " +
-                     Twine(callersOf(*lanes)) + ">",
+      own = call("segmentReduce<" + reductionOf(kind) + ", " + Twine(*lanes) +
+                     ", " + Twine(callersOf(*lanes)) + ">",
                  own);
     made = out.define(out.depth(), "f", own);
   } else {

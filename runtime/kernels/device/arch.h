@@ -94,6 +94,21 @@ template <int V> HK_DEV Vec<float, V> opaquePairs(Vec<float, V> x) {
   return x;
 }
 
+/// a - b; on targets that vote, of pairs at once.
+template <int V>
+HK_DEV Vec<float, V> difference(Vec<float, V> a, Vec<float, V> b) {
+  if constexpr (kVotes && V % 2 == 0) {
+    HK_UNROLL for (int e = 0; e < V; e += 2) {
+      f32x2 pair =
+          differenceOfPairs(f32x2{a[e], a[e + 1]}, f32x2{b[e], b[e + 1]});
+      a[e] = pair[0];
+      a[e + 1] = pair[1];
+    }
+    return a;
+  }
+  return a - b;
+}
+
 /// Whether a lane of the wave has a NaN.
 template <int V> HK_DEV bool waveHasNan(Vec<float, V> x) {
   bool any = false;
@@ -126,6 +141,15 @@ template <int V> HK_DEV Vec<float, V> replaceNan(Vec<float, V> x, float fill) {
     return x;
   }
   return x != x ? Vec<float, V>(fill) : x;
+}
+
+/// y, and x where that is NaN; for targets that vote.
+template <int V>
+HK_DEV Vec<float, V> restoreNan(Vec<float, V> y, Vec<float, V> x) {
+  if (__builtin_expect(waveHasNan<V>(x), false))
+    HK_UNROLL for (int e = 0; e < V; ++e) y[e] =
+        opaque(x[e] != x[e] ? x[e] : y[e]);
+  return y;
 }
 
 /// x * 2^n for -252 <= n <= 254, one rounding of subnormal results.

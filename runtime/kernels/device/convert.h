@@ -44,7 +44,27 @@ template <int V> HK_DEV Vec<float, V> roundableToBf16(Vec<float, V> x) {
     }
   return x;
 }
-/// The same of any x.
+/// The bf16 nearest to x as a number, by arithmetic on pairs, for targets that
+/// vote. x less its 2^-16th part is rounded to the last bit of x, so that what
+/// it lacks is that part with 8 bits; where it is a tie the last bit of x is 0,
+/// and the even one is taken. A tiny addend has the sign of x where that is all
+/// that is left.
+template <int V> HK_DEV Vec<float, V> roundedToBf16(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  x = opaquePairs<V>(x);
+  F most = __builtin_elementwise_fma(x, F(-0x1p-16f), x);
+  F y = __builtin_elementwise_fma(difference<V>(most, x), F(-0x1p16f),
+                                  x * 0x1p-40f);
+  // Infinity becomes NaN on the way.
+  if (__builtin_expect(waveHasNan<V>(y), false))
+    HK_UNROLL for (int e = 0; e < V; ++e) {
+      u32 bits = bitCast<u32>(x[e]);
+      bits = x[e] != x[e] ? (bits | 0x00400000u) & 0xFFFF0000u : bits;
+      y[e] = y[e] != y[e] ? bitCast<float>(opaque(bits)) : y[e];
+    }
+  return y;
+}
+/// f32 bits whose upper half is the bf16 nearest to x; the lower half is noise.
 template <int V> HK_DEV Vec<u32, V> bf16InUpperHalf(Vec<float, V> x) {
   if constexpr (kVotes)
     return nearestBf16<V>(roundableToBf16<V>(x));
@@ -79,10 +99,11 @@ template <int V> HK_DEV Vec<float, V> fromBf16(Vec<bf16, V> x) {
   return fromBf16Bits<V>(bitCast<Vec<u16, V>>(x));
 }
 
-/// Codes of four elements by the chip's own instructions.
-template <DType D> HK_DEV u32 encodeWord(f32x4 x) {
+/// Codes of four elements by the chip's own instructions. MAY_BE_NAN, here and
+/// below: whether NaN has to be looked for.
+template <DType D, bool MAY_BE_NAN = true> HK_DEV u32 encodeWord(f32x4 x) {
   u32 word = encode4<D>(x);
-  if constexpr (kVotes)
+  if constexpr (kVotes && MAY_BE_NAN)
     if (__builtin_expect(waveHasNan<4>(x), false))
       HK_UNROLL for (int e = 0; e < 4; ++e) {
         u32 nan = (word & ~(0xFFu << (8 * e))) | smallFloat<D>().nan << (8 * e);
@@ -92,16 +113,17 @@ template <DType D> HK_DEV u32 encodeWord(f32x4 x) {
 }
 
 /// fp8 bytes of x by the chip's own instructions.
-template <DType D, int V> HK_DEV Vec<u8, V> encodeNative(Vec<float, V> x) {
+template <DType D, int V, bool MAY_BE_NAN = true>
+HK_DEV Vec<u8, V> encodeNative(Vec<float, V> x) {
   if constexpr (V >= 4) {
     Vec<u32, V / 4> w;
-    HK_UNROLL for (int i = 0; i < V / 4; ++i) w[i] = encodeWord<D>(
+    HK_UNROLL for (int i = 0; i < V / 4; ++i) w[i] = encodeWord<D, MAY_BE_NAN>(
         f32x4{x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]});
     return bitCast<Vec<u8, V>>(w);
   } else {
     f32x4 t = 0;
     HK_UNROLL for (int e = 0; e < V; ++e) t[e] = x[e];
-    u32 w = encodeWord<D>(t);
+    u32 w = encodeWord<D, MAY_BE_NAN>(t);
     Vec<u8, V> r;
     HK_UNROLL for (int e = 0; e < V; ++e) r[e] = u8(w >> (8 * e));
     return r;
@@ -188,8 +210,10 @@ template <DType D, int V> HK_DEV Carrier<D, V> valuesOfCodes(Vec<u32, V> code) {
 }
 
 /// f32 -> f4E2M1FN as it lies in memory, by the chip; NaN becomes 0.
-template <int V> HK_DEV Vec<u8, V / 2> packFp4(Vec<float, V> x) {
-  x = replaceNan<V>(x, 0.f);
+template <int V, bool MAY_BE_NAN = true>
+HK_DEV Vec<u8, V / 2> packFp4(Vec<float, V> x) {
+  if constexpr (MAY_BE_NAN)
+    x = replaceNan<V>(x, 0.f);
   if constexpr (V > 8) {
     Vec<u32, V / 8> words;
     HK_UNROLL for (int i = 0; i < V / 8; ++i) {
@@ -229,6 +253,16 @@ template <DType D, int V> HK_DEV Packed<D, V> pack(Carrier<D, V> x) {
     return convertTo<u8, V>(encodeSmall<D, V>(x));
 }
 
+/// pack of values of which none is NaN.
+template <DType D, int V> HK_DEV Packed<D, V> packNumbers(Carrier<D, V> x) {
+  if constexpr (D == DType::F4E2M1FN && kVotes)
+    return packFp4<V, false>(x);
+  else if constexpr (kVotes && kNativeEncode<D>)
+    return encodeNative<D, V, false>(x);
+  else
+    return pack<D, V>(x);
+}
+
 /// pack of values that are rounded to D already. For bf16 the inverse of what
 /// fromBf16Bits does, so that both vanish where the value goes nowhere else.
 template <DType D, int V> HK_DEV Packed<D, V> packExact(Carrier<D, V> x) {
@@ -240,6 +274,8 @@ template <DType D, int V> HK_DEV Packed<D, V> packExact(Carrier<D, V> x) {
     return bitCast<Packed<D, V>>(words);
   } else if constexpr (D == DType::BF16)
     return convertTo<u16, V>(bitCast<Vec<u32, V>>(x) >> 16);
+  else if constexpr (D == DType::F8E8M0FNU) // what decodeE8M0 makes
+    return convertTo<u8, V>(bitCast<Vec<u32, V>>(x) >> 23);
   else
     return pack<D, V>(x);
 }
@@ -267,10 +303,9 @@ template <DType D, int V> HK_DEV Carrier<D, V> unpack(Packed<D, V> x) {
 template <DType D, int V> HK_DEV Vec<float, V> roundTo(Vec<float, V> x) {
   if constexpr (D == DType::F32)
     return x;
-  else if constexpr (D == DType::BF16 && kVotes && !kNativeBf16) {
-    auto bits = nearestBf16<V>(roundableToBf16<V>(x));
-    return bitCast<Vec<float, V>>(bits & 0xFFFF0000u);
-  } else if constexpr (D == DType::BF16 && !kNativeBf16) {
+  else if constexpr (D == DType::BF16 && kVotes && !kNativeBf16)
+    return roundedToBf16<V>(x);
+  else if constexpr (D == DType::BF16 && !kNativeBf16) {
     using F = Vec<float, V>;
     // x + x is a quiet NaN, and keeps this a choice of floats: LLVM 22 takes x
     // for -x where both are used and x is a choice of integers (gfx942).

@@ -56,6 +56,22 @@ HK_DEV void store(Global<Storage<D>> p, i64 i, Carrier<D, V> v) {
   storePacked<D, V, ALIGN>(p, i, pack<D, V>(v));
 }
 
+/// store of values of which none is NaN.
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void storeNumbers(Global<Storage<D>> p, i64 i, Carrier<D, V> v) {
+  storePacked<D, V, ALIGN>(p, i, packNumbers<D, V>(v));
+}
+/// store of quotients by the scale of their group, of which none is NaN where
+/// the scale is a number.
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void storeQuotients(Global<Storage<D>> p, i64 i, Carrier<D, V> v,
+                           float scale) {
+  if constexpr (kVotes && V >= 4)
+    if (__builtin_expect(ballot(!(scale < __builtin_inff())) == 0, true))
+      return storeNumbers<D, V, ALIGN>(p, i, v);
+  store<D, V, ALIGN>(p, i, v);
+}
+
 /// store of values that are rounded to D already.
 template <DType D, int V, int ALIGN = kBytes<D, V>>
 HK_DEV void storeExact(Global<Storage<D>> p, i64 i, Carrier<D, V> v) {

@@ -202,19 +202,26 @@ template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
   // above 0.55.
   F within =
       __builtin_elementwise_min(__builtin_elementwise_max(a, F(0.f)), F(10.f));
-  F e = expWithin<V>(within * 2.f), y;
+  F e = kVotes ? expScaled<V>(within * 2.f) : expWithin<V>(within * 2.f), y;
   // The quotient is at most 1/2, so that the last bit of the reciprocal is
-  // worth one of the result's. Divisions of sm_90a call a function.
-  if constexpr (kArch == Arch::Sm90a)
+  // worth one of the result's. Divisions of sm_90a call a function, those of
+  // AMD take a dozen instructions.
+  if constexpr (kArch == Arch::Sm90a || kVotes)
     y = e < 3.00416613f ? small : 1.f - 2.f * nearReciprocal<V>(e + 1.f);
   else
     y = e < 3.00416613f ? small : 1.f - 2.f / (e + 1.f);
   return copySign<V>(y, x);
 }
 
-template <int V> HK_DEV Vec<float, V> erf(Vec<float, V> x) {
+/// KEEP_NAN: or some number for NaN.
+template <int V, bool KEEP_NAN = true>
+HK_DEV Vec<float, V> erf(Vec<float, V> x) {
   using F = Vec<float, V>;
-  F a = limit<V>(__builtin_elementwise_abs(x), 0.f, 4.f);
+  F a = __builtin_elementwise_abs(x);
+  if constexpr (KEEP_NAN || !kVotes)
+    a = limit<V>(a, 0.f, 4.f);
+  else
+    a = limitNumber<V>(a, 0.f, 4.f);
   F x2 = a * a;
   F small = fma<V>(horner<V>(x2, 1.283791512e-01f, -3.761248887e-01f,
                              1.128173098e-01f, -2.676296607e-02f,
@@ -223,7 +230,8 @@ template <int V> HK_DEV Vec<float, V> erf(Vec<float, V> x) {
   F large = horner<V>(a, 1.128510714e+00f, 6.357311010e-01f, 1.052444279e-01f,
                       -2.287845686e-02f, 3.211270086e-03f, -2.135274699e-04f) *
             a;
-  F y = a < 0.925f ? small : 1.f - expWithin<V>(-large);
+  F power = kVotes ? expScaled<V>(-large) : expWithin<V>(-large);
+  F y = a < 0.925f ? small : 1.f - power;
   return copySign<V>(y, x);
 }
 
@@ -242,7 +250,11 @@ HK_DEV Vec<float, V> sinQuadrant(Vec<float, V> x, i32 quarter) {
   r = fma<V>(n, F(4.37113883e-8f), r);
   r = fma<V>(n, F(1.71512466e-15f), r);
   // Within pi/4 unless |x| > 2^22, where only a result in [-1, 1] is promised.
-  r = r > 1.f ? F(1.f) : r < -1.f ? F(-1.f) : r;
+  F unlimited = r;
+  if constexpr (kVotes) // NaN, also of infinity, comes back below.
+    r = limitNumber<V>(r, -1.f, 1.f);
+  else
+    r = r > 1.f ? F(1.f) : r < -1.f ? F(-1.f) : r;
   F r2 = r * r;
   F s = fma<V>(horner<V>(r2, -1.666666716e-01f, 8.333379403e-03f,
                          -1.985306881e-04f, 2.832629434e-06f) *
@@ -253,6 +265,12 @@ HK_DEV Vec<float, V> sinQuadrant(Vec<float, V> x, i32 quarter) {
       r2, fma<V>(r2, F(-0.5f), F(1.f)));
   I q = nearestInt<V>(n) + quarter;
   F y = (q & 1) != 0 ? c : s;
+  if constexpr (kVotes) {
+    // What is added to a sign turns it.
+    using U = Vec<u32, V>;
+    y = bitCast<F>((opaque(bitCast<U>(q & 2)) << 30) + bitCast<U>(y));
+    return restoreNan<V>(y, unlimited);
+  }
   return (q & 2) != 0 ? -y : y;
 }
 } // namespace detail
@@ -289,6 +307,10 @@ template <int V> HK_DEV Vec<float, V> softplus(Vec<float, V> x) {
 }
 
 template <int V> HK_DEV Vec<float, V> sigmoid(Vec<float, V> x) {
+  if constexpr (kVotes) { // as in silu
+    Vec<float, V> power = expScaled<V, -7>(limitNumber<V>(-x, -83.f, 93.5f));
+    return restoreNan<V>(nearReciprocal<V>(power + 0x1p-7f) * 0x1p-7f, x);
+  }
   // From 88.4 on the power is infinite.
   return 1.f / (1.f + expScaled<V>(limit<V>(-x, -88.f, 88.5f)));
 }
@@ -317,7 +339,8 @@ template <int V> HK_DEV Vec<float, V> silu(Vec<float, V> x) {
   return x > beyond ? x : y;
 }
 template <int V> HK_DEV Vec<float, V> gelu(Vec<float, V> x) {
-  return x * 0.5f * (1.f + erf<V>(x * 0.707106781f));
+  // The product with NaN is NaN.
+  return x * 0.5f * (1.f + erf<V, false>(x * 0.707106781f));
 }
 template <int V> HK_DEV Vec<float, V> geluTanh(Vec<float, V> x) {
   Vec<float, V> t = tanh<V>(0.797884561f * (x + 0.044715f * (x * x * x)));

@@ -153,8 +153,8 @@ template <MxRounding R, DType D> HK_DEV i32 mxScaleByte(float amax) {
     u32 up = R == MxRounding::OcpCeil ? 0x7FFFFFu : 0u;
     byte = i32((bitCast<u32>(amax) + up) >> 23) - largestExponent;
   } else if constexpr (kVotes) {
-    byte =
-        quotientExponent<R == MxRounding::Ceil>(amax, float(info(D).maxFinite));
+    constexpr float limit = float(info(D).maxFinite);
+    byte = quotientExponent<R == MxRounding::Ceil>(amax, limit);
   } else {
     u32 bits = bitCast<u32>(amax / float(info(D).maxFinite));
     byte = i32((bits + (R == MxRounding::Ceil ? 0x7FFFFFu : 0u)) >> 23);
@@ -165,9 +165,10 @@ template <MxRounding R, DType D> HK_DEV i32 mxScaleByte(float amax) {
 /// x / 2^(byte - 127), and zeros in a block whose scale is NaN.
 template <int V> HK_DEV Vec<float, V> mxScaled(Vec<float, V> x, i32 byte) {
   if constexpr (kVotes) {
-    // One product of pairs for each ldexp; 2^-127 is a subnormal number.
-    u32 bits = byte >= 254 ? 0x00400000u : u32(254 - byte) << 23;
-    x = x * bitCast<float>(bits);
+    // One product of pairs for each ldexp; 2^-127 is a subnormal number, which
+    // has the larger bits than what the shift gives for 254 and 255.
+    i32 bits = i32(u32(254 - byte) << 23);
+    x = x * bitCast<float>(bits > 0x00400000 ? bits : 0x00400000);
     if (__builtin_expect(ballot(byte == 255) != 0, false))
       HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
           opaque(byte == 255 ? 0.f : x[e]);

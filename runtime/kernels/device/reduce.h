@@ -38,7 +38,10 @@ struct Min {
 struct MagnitudeMax {
   static constexpr float kIdentity = 0.f;
   template <class T> HK_MEM static T apply(T a, T b) {
-    if constexpr (sizeof(T) == sizeof(float)) {
+    if constexpr (kVotes && kArch == Arch::Gfx950 && sizeof(T) > 4) {
+      // Three at a time and without their signs.
+      return __builtin_elementwise_maximum(a, b);
+    } else if constexpr (sizeof(T) == sizeof(float)) {
       u32 x = bitCast<u32>(a), y = bitCast<u32>(b);
       return bitCast<T>(x > y ? x : y);
     } else {
@@ -56,6 +59,23 @@ template <class Op, int V> HK_DEV float reduceVec(Vec<float, V> v) {
   else
     return reduceVec<Op, V / 2>(
         Op::template apply<Vec<float, V / 2>>(v.lo, v.hi));
+}
+
+/// The largest |x|, NaN if there is one.
+template <int V> HK_DEV float largestMagnitude(Vec<float, V> x) {
+  if constexpr (kVotes && kArch == Arch::Gfx942 && V > 1) {
+    // Three at a time: of what is positive the signed comparison finds the
+    // largest, of what is negative the unsigned one.
+    i32 up = bitCast<i32>(x[0]);
+    u32 down = bitCast<u32>(x[0]);
+    HK_UNROLL for (int e = 1; e < V; ++e) {
+      up = __builtin_elementwise_max(up, bitCast<i32>(x[e]));
+      down = __builtin_elementwise_max(down, bitCast<u32>(x[e]));
+    }
+    u32 a = u32(up) & 0x7FFFFFFFu, b = down & 0x7FFFFFFFu;
+    return bitCast<float>(a > b ? a : b);
+  }
+  return reduceVec<MagnitudeMax, V>(__builtin_elementwise_abs(x));
 }
 
 /// Exchange steps FROM, 2 FROM, ... below TO over each entry of v. CALLERS

@@ -110,8 +110,11 @@ template <class I, int SLOTS, int STEP, bool FULL> struct Piece {
   i32 thread;
   I end;
   HK_MEM I chunk(int s) const {
-    if constexpr (kVotes) // Slots are constants apart.
-      return I(piece) * (SLOTS * STEP) + thread + s * STEP;
+    if constexpr (kVotes) { // Slots are constants apart.
+      I c = I(piece) * (SLOTS * STEP) + thread + s * STEP;
+      __builtin_assume(c >= 0);
+      return c;
+    }
     return (I(piece) * SLOTS + s) * STEP + thread;
   }
   HK_MEM bool holds(int, I c) const { return FULL || c < end; }

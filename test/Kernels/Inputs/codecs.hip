@@ -69,6 +69,31 @@ template <DType D> HK_DEV void codes(const Report &report, int kind, F x) {
   }
 }
 
+/// The same of numbers that are known to be none.
+template <DType D> HK_DEV void numbers(const Report &report, int kind, F x) {
+  auto packed = packNumbers<D, kElements>(x);
+  HK_UNROLL for (int e = 0; e < kElements; ++e) {
+    u32 code = isPacked(D) ? packed[e / 2] >> (e % 2 * 4) & 15 : packed[e];
+    report.check(kind, bitsOf(x[e]), code, codeOf<D>(x[e]));
+  }
+}
+
+/// The largest of magnitudes, and bytes of scales that were decoded.
+HK_DEV void scales(const Report &report, int kind, F x) {
+  u32 largest = 0;
+  HK_UNROLL for (int e = 0; e < kElements; ++e) {
+    u32 magnitude = bitsOf(x[e]) & 0x7FFFFFFFu;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  float found = largestMagnitude<kElements>(x);
+  bool nan = largest > 0x7F800000u;
+  report.check(kind, bitsOf(x[0]), nan ? found != found : bitsOf(found),
+               nan ? 1 : largest);
+  u32 byte = u32(threadId()) & 255;
+  auto decoded = decodeE8M0<1>(Vec<u32, 1>(byte));
+  report.check(kind, byte, packExact<DType::F8E8M0FNU, 1>(decoded)[0], byte);
+}
+
 template <DType D>
 HK_DEV void quotients(const Report &report, int kind, F x, float d) {
   constexpr float max = float(info(D).maxFinite);
@@ -101,13 +126,25 @@ extern "C" __attribute__((global)) void codecs(u32 *words) {
   HK_UNROLL for (int e = 0; e < kElements; ++e) {
     u32 input = bitsOf(x[e]);
     report.check(5, input, half[e], bf16Of(x[e]));
-    report.check(6, input, bitsOf(rounded[e]) >> 16, bf16Of(x[e]));
+    report.check(6, input, bitsOf(rounded[e]), bf16Of(x[e]) << 16);
     report.check(7, input, u32(whole[e]), u32(intOf(x[e], -127.f, 127.f)));
     float in = x[e] < -88.f ? -88.f : x[e] > 88.5f ? 88.5f : x[e];
     report.check(8, input,
                  x[e] != x[e] ? limited[e] != limited[e] : bitsOf(limited[e]),
                  x[e] != x[e] ? 1 : bitsOf(in));
   }
+  F mixed = x;
+  HK_UNROLL for (int e = 0; e < kElements; ++e) {
+    mixed[e] = e % 2 ? -x[e] : x[e];
+    x[e] = x[e] != x[e] ? 3.25f : x[e];
+  }
+  scales(report, 12, mixed);
+  scales(report, 12, -mixed);
+  numbers<DType::F8E4M3FN>(report, 13, x);
+  numbers<DType::F8E4M3FNUZ>(report, 13, x);
+  numbers<DType::F4E2M1FN>(report, 14, x);
+  HK_UNROLL for (int e = 0; e < kElements; ++e) x[e] =
+      bitCast<float>(high | lows[e]);
   constexpr i32 bytes[] = {0, 1, 100, 127, 200, 253, 254, 255};
   for (i32 byte : bytes) {
     F y = mxScaled<kElements>(x, byte);

@@ -71,6 +71,15 @@ HK_DEV f32x2 opaquePair(f32x2 v) {
   return v;
 }
 
+/// a - b in one instruction; LLVM 22 makes two of it.
+HK_DEV f32x2 differenceOfPairs(f32x2 a, f32x2 b) {
+  f32x2 r;
+  asm("v_pk_add_f32 %0, %1, %2 neg_lo:[0,1] neg_hi:[0,1]"
+      : "=v"(r)
+      : "v"(a), "v"(b));
+  return r;
+}
+
 /// v, which is the same in all lanes, in registers of its own: part of what was
 /// loaded together with others it would be copied for each vector instruction.
 template <class T> HK_DEV T opaqueUniform(T v) {
@@ -245,20 +254,27 @@ template <int V> HK_DEV u32 encodeFp4(Vec<float, V> x) {
             : __builtin_amdgcn_cvt_scalef32_pk_fp4_f32(codes, a, b, 1.f, 3);
   }
 #else
-  // Below 2 the codes count halves: as a subnormal number with that last bit,
-  // the product is rounded to them and its bits are the code. From 1 on the
-  // upper bits of the number are, rounded to one bit of mantissa. Of a number
-  // from 2 on, and of 1 for one below, the wrong one is the larger.
-  Vec<float, V> magnitude =
-      limitNumber<V>(__builtin_elementwise_abs(x), 0.f, 6.f);
-  auto halves = bitCast<Vec<u32, V>>(magnitude * 0x1p-148f);
+  // The codes count halves up to 2, then ones from 2 and twos from 4 on. A sum
+  // with 2^23 is rounded to integers, the last bits of its own; of the three
+  // the least is right.
+  using F = Vec<float, V>;
+  using U = Vec<u32, V>;
+  constexpr float magic = 0x1p23f;
+  F magnitude = limitNumber<V>(__builtin_elementwise_abs(x), 0.f, 6.f);
+  auto integers = [&](float scale, float first) {
+    return bitCast<U>(
+        __builtin_elementwise_fma(magnitude, F(scale), F(magic + first)));
+  };
+  U code = __builtin_elementwise_min(
+      __builtin_elementwise_min(integers(2.f, 0.f), integers(1.f, 2.f)),
+      integers(0.5f, 4.f));
+  u32 magics = 0;
   HK_UNROLL for (int e = V - 1; e >= 0; --e) {
-    u32 bits = bitCast<u32>(__builtin_amdgcn_fmed3f(magnitude[e], 1.f, 6.f));
-    u32 upper =
-        (bits + (bits >> 22 & 1) + ((1u << 21) - 1 - (126u << 23))) >> 22;
     codes = __builtin_amdgcn_alignbit(codes, bitCast<u32>(x[e]), 31);
-    codes = codes << 3 | (halves[e] < upper ? halves[e] : upper);
+    codes = (codes << 3) + code[e];
+    magics = (magics << 4) + bitCast<u32>(magic);
   }
+  codes -= magics;
 #endif
   return codes;
 }

@@ -31,6 +31,7 @@ template <int V> HK_DEV u32 encodeFp4(Vec<float, V> x);
 template <int V>
 HK_DEV Vec<float, V> limitNumber(Vec<float, V> x, float lo, float hi);
 HK_DEV f32x2 opaquePair(f32x2 v) { return v; }
+HK_DEV f32x2 differenceOfPairs(f32x2 a, f32x2 b) { return a - b; }
 template <class T> HK_DEV T opaqueUniform(T v) { return v; }
 HK_DEV u64 opaqueLane(u64 v) { return v; }
 inline constexpr bool kNativeRsqrt = false;
