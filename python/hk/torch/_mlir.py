@@ -175,6 +175,7 @@ ELEMENT_TYPES = {
     "float32": ("f32", "F32"), "bfloat16": ("bf16", "BF16"), "float16": ("f16", "F16"),
     "bool": ("i1", "BOOL"), "int8": ("i8", "I8"), "int16": ("i16", "I16"),
     "int32": ("i32", "I32"), "int64": ("i64", "I64"), "float8_e4m3fn": ("f8E4M3FN", "F8_E4M3"),
+    "float8_e8m0fnu": ("f8E8M0FNU", "F8_E8M0"),
 }
 
 
