@@ -68,9 +68,10 @@ class Typed(typing.Protocol):
 def _score(lines: list[str], score: str, read: str = "", **more: str) -> str:
     """A score region of hk.attention, whose result is %`score`; `read`: the type of %mask, `more`
     those of other tensors that it reads."""
-    read_ = {"mask": read} if read else more
+    tensors = {"mask": read} if read else more
     arguments = ["%s: tensor<f32>", *(f"%{n}: {NUMBER}" for n in (
-        "sequence", "head", "i", "j", "queries", "keys")), *(f"%{n}: {t}" for n, t in read_.items())]
+        "sequence", "head", "i", "j", "queries", "keys")),
+        *(f"%{n}: {t}" for n, t in tensors.items())]
     lines = [" score {", f"^bb0({', '.join(arguments)}):", *lines, f"hk.yield {score} : {REAL}"]
     return "\n    ".join(lines) + "\n  }"
 

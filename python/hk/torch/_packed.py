@@ -2,8 +2,9 @@
 (compressed-tensors), bitsandbytes, or in fp8 with scales of blocks.
 
 Read without the packages that made them. Integers become codes of hk.dequantize, which its
-products take in; columns in an order of their own (desc_act) are brought into that of their groups,
-and what no product takes (codes of a table) is widened. Activations are not quantised: where a folder asks for that, a note says so.
+products take in; columns in an order of their own (desc_act) are brought into that of their
+groups, and what no product takes (codes of a table) is widened. Activations are not quantised:
+where a folder asks for that, a note says so.
 
 Layouts: AutoGPTQ's and GPTQModel's qlinear modules, AutoAWQ's packing_utils.py,
 compressed-tensors' pack_quantized and naive_quantized compressors, bitsandbytes' QuantState.

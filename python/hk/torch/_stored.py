@@ -109,6 +109,6 @@ def stored_weights(path: str | os.PathLike, model: torch.nn.Module,
                 break
     lost = sum(len(r.matrices) - len(used[width]) for width, r in rows.items())
     if lost:
-        notes.append(f"{lost} quantised matrices are in no parameter of the model as they are in the "
-                     "file, or in one with matrices of another form; their weights are widened")
+        notes.append(f"{lost} quantised matrices are in no parameter of the model as they are in "
+                     "the file, or in one with matrices of another form; their weights are widened")
     return found
