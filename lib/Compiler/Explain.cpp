@@ -276,14 +276,45 @@ static void explainLaunch(const KernelRecord &kernel, const DecisionLog &log,
     os << "\n";
 }
 
-static void explainKernel(const KernelRecord &kernel, const DecisionLog &log,
-                          const ::hk::Target &target, llvm::raw_ostream &os) {
-  os << "  @" << kernel.name << " " << kernel.family << ": " << kernel.ops;
+/// A kernel's line without its name, and why it is a launch of its own behind
+/// a line break.
+static std::string describeKernel(const KernelRecord &kernel,
+                                  const DecisionLog &log,
+                                  const ::hk::Target &target) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << " " << kernel.family << ": " << kernel.ops;
   for (const VariantRecord &variant : kernel.variants)
     os << "; " << variant.tile << ", LDS " << variant.ldsBytes << " of "
        << target.ldsBytes << " bytes, " << variant.threads << " threads";
   os << "\n";
   explainLaunch(kernel, log, os);
+  return text;
+}
+
+/// Kernels of which the same is to be said stand in one line.
+static void explainKernels(const Section &section, const DecisionLog &log,
+                           llvm::raw_ostream &os) {
+  struct Alike {
+    std::string text;
+    SmallVector<StringRef> names;
+  };
+  SmallVector<Alike> kinds;
+  llvm::StringMap<size_t> places;
+  for (const KernelRecord &kernel : section.kernels) {
+    std::string text = describeKernel(kernel, log, *section.target);
+    auto [place, isNew] = places.try_emplace(text, kinds.size());
+    if (isNew)
+      kinds.push_back({std::move(text), {}});
+    kinds[place->second].names.push_back(kernel.name);
+  }
+  for (const Alike &kind : kinds) {
+    auto [line, why] = StringRef(kind.text).split('\n');
+    os << "  @" << kind.names.front() << line;
+    for (StringRef name : ArrayRef(kind.names).drop_front())
+      os << (name == kind.names[1] ? "; also @" : ", @") << name;
+    os << "\n" << why;
+  }
 }
 
 void mlir::hk::explainText(const Section &section, const DecisionLog &log,
@@ -304,7 +335,6 @@ void mlir::hk::explainText(const Section &section, const DecisionLog &log,
       os << "\n";
     }
   }
-  for (const KernelRecord &kernel : section.kernels)
-    explainKernel(kernel, log, *section.target, os);
+  explainKernels(section, log, os);
   explainDecisions(log, os);
 }

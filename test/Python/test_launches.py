@@ -98,8 +98,9 @@ def test_a_layer_of_experts(name, target, tmp_path):
     """From the norm behind the attention to the residual sum, each with why it is a launch."""
     text = planned(imported(tmp_path, name), target, "-o", "/dev/null", "--explain")
     order = re.search(r"launches of @forward: (.*)", text)[1].split(", ")
-    kernels = {m[1]: m for m in re.finditer(
-        r"^  @(\w+) (\w+): ([\w,]+).*\n(    its own launch: (.*)\n)?", text, re.M)}
+    kernels = {name: m for m in re.finditer(
+        r"^  @(\w+) (\w+): ([\w,]+).*?(?:; also (.*))?\n(    its own launch: (.*)\n)?", text, re.M)
+        for name in [m[1], *re.findall(r"@(\w+)", m[4] or "")]}
     does = [set(kernels[name][3].split(",")) for name in order]
     chosen = next(i for i, ops in enumerate(does) if "topk" in ops)
     norm = max(i for i in range(chosen) if "rms_norm" in does[i])
@@ -107,11 +108,17 @@ def test_a_layer_of_experts(name, target, tmp_path):
     layer = order[norm:total + 1]
     assert len(layer) <= 7
     for kernel in layer:
-        assert re.search(r"\([a-z-]+\)", kernels[kernel][5] or ""), f"{kernel}: no reason"
+        assert re.search(r"\([a-z-]+\)", kernels[kernel][6] or ""), f"{kernel}: no reason"
 
 
-def test_explained_on_a_page(tmp_path):
-    """Thirty layers of latent attention, of which all but one have experts."""
-    text = planned(imported(tmp_path, "deepseek_v3_moe", num_hidden_layers=30), "gfx942", "-o",
-                   "/dev/null", "--explain")
+MIXED = ["linear_attention"] * 3 + ["full_attention"]
+
+
+@pytest.mark.parametrize(("name", "changes"), [
+    ("deepseek_v3_moe", {"num_hidden_layers": 30}),
+    ("qwen3_next", {"num_hidden_layers": 24, "layer_types": MIXED * 6})])
+def test_explained_on_a_page(name, changes, tmp_path):
+    """Thirty layers of latent attention, of which all but one have experts; delta rules and
+    attention in turns."""
+    text = planned(imported(tmp_path, name, **changes), "gfx942", "-o", "/dev/null", "--explain")
     assert text.count("\n") < 100

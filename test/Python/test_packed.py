@@ -230,6 +230,34 @@ def test_experts_of_different_forms(tmp_path):
     torch.testing.assert_close(down.values(), expected, rtol=1e-6, atol=0)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_mxfp4(tmp_path, dtype):
+    """gpt-oss as it is published: the model has the transposes of what the file has."""
+    sizes = {"moe_intermediate_size": 64, "intermediate_size": 64}
+    zoo.make("gpt_oss", **sizes).save_pretrained(tmp_path)
+    state = load_file(tmp_path / "model.safetensors")
+    generator = torch.Generator().manual_seed(1)
+    for name in [n for n in state if n.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
+        experts, columns, rows = state.pop(name).shape
+        shape = (experts, rows, columns // 32)
+        state[f"{name}_blocks"] = torch.randint(0, 256, (*shape, 16), generator=generator,
+                                                dtype=torch.uint8)
+        state[f"{name}_scales"] = torch.randint(118, 124, shape, generator=generator,
+                                                dtype=torch.uint8)
+    save_file(state, tmp_path / "model.safetensors", {"format": "pt"})
+    said = json.loads((tmp_path / "config.json").read_text())
+    said["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": [
+        "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}
+    (tmp_path / "config.json").write_text(json.dumps(said))
+    model = hk.torch.read(tmp_path)
+    stored = hk.torch.stored_weights(tmp_path, model)
+    assert len(stored) == 4
+    graph = hk.torch.export(model, stored=stored, dtype=getattr(torch, dtype))
+    assert graph.mlir.count("hk.dequantize") == 4 and "hk.transpose" not in graph.mlir
+    assert graph.mlir.count("tensor<8x128x64xf4E2M1FN>") >= 2
+    hk.torch.check(model, graph, threads=1)
+
+
 def test_experts_in_an_order_of_their_own(tmp_path):
     """What goes to several experts has one order of columns."""
     folder_of(tmp_path, *CASES["gptq-order"][:4], name="qwen3_moe")

@@ -111,9 +111,9 @@ WRITTEN = {
 }
 
 
-# Biases of content and distance, norms without weight, rotary embeddings that turn the other way, repeated keys, chunks of keys,
-# routers of their own, experts in loops of their own or in attention, linear attention whose heads
-# decay, functions that formulas give.
+# Biases of content and distance, norms without weight, rotary embeddings that turn the other way,
+# repeated keys, chunks of keys, routers of their own, experts in loops of their own or in
+# attention, linear attention whose heads decay, functions that formulas give.
 UNUSUAL = {
     "xlm_roberta": ("XLMRobertaForCausalLM", {"is_decoder": True}),
     "bart": ("BartForCausalLM", {"d_model": 64, "decoder_layers": 2, "decoder_ffn_dim": 96,

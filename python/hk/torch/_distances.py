@@ -1,5 +1,5 @@
-"""Attention whose scores have a bias of content and distance (DeBERTa): products of queries with keys
-of distances, and of keys with queries of distances, of which a score takes one number each.
+"""Attention whose scores have a bias of content and distance (DeBERTa): products of queries with
+keys of distances, and of keys with queries of distances, of which a score takes one number each.
 
 The model gathers them into a matrix of all pairs. Here the method that does so gives the products
 themselves, and 0 in place of the matrix; hk.attention reads them where it computes a score. Found
@@ -132,9 +132,10 @@ class Distances:
                 self.methods[name][module] = self._method(columns)
 
     def _method(self, columns: Tensor) -> typing.Callable:
-        def method(module: typing.Any, query_layer: Tensor, key_layer: Tensor, _relative_pos: Tensor,
-                   rel_embeddings: Tensor, scale_factor: int) -> int:
-            self.next = tables(module, columns, query_layer, key_layer, rel_embeddings, scale_factor)
+        def method(module: typing.Any, query_layer: Tensor, key_layer: Tensor,
+                   _relative_pos: Tensor, rel_embeddings: Tensor, scale_factor: int) -> int:
+            self.next = tables(module, columns, query_layer, key_layer, rel_embeddings,
+                               scale_factor)
             return 0
         return method
 

@@ -11,7 +11,7 @@ from . import _aten, _fill, _routing, _sdpa  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
 from ._mlir import ELEMENT_TYPES, SPELLING, Writer, distance_region, number, seen_region, tensor_type
-from ._quantised import Quantised
+from ._quantised import PACKED, Quantised
 from ._signature import Argument
 
 Signature = typing.Any  # Paged, Dense or Plain.
@@ -144,7 +144,7 @@ class Lowering:
     def _stored_weight(self, name: str, stored: Quantised, element: str) -> Value:
         """The values of a weight that stays as its file has it."""
         *rows, columns = stored.codes.shape
-        columns *= 2 if stored.element == "ui4" else 1
+        columns *= 2 if stored.element in PACKED else 1
         codes = self._weight_ref(f"{name}.codes", stored.codes, stored.element, (*rows, columns))
         parameters, words = [], f"group {stored.group}"
         for part, tensor in (("scales", stored.scales), ("offsets", stored.offsets)):
@@ -162,6 +162,8 @@ class Lowering:
         made = self.builder.dequantised(Codes(codes, tuple(parameters), words), element)
         if stored.order is not None:
             self.builder.ordered[made.ssa] = self._order(stored.order)
+        if stored.turned:
+            return made._replace(shape=tuple(made.stored[d] for d in (0, 2, 1)), dims=(0, 2, 1))
         return made
 
     def _order(self, order: torch.Tensor) -> Value:

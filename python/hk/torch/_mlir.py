@@ -68,9 +68,10 @@ class Typed(typing.Protocol):
 def _score(lines: list[str], score: str, read: str = "", **more: str) -> str:
     """A score region of hk.attention, whose result is %`score`; `read`: the type of %mask, `more`
     those of other tensors that it reads."""
-    read_ = {"mask": read} if read else more
+    tensors = {"mask": read} if read else more
     arguments = ["%s: tensor<f32>", *(f"%{n}: {NUMBER}" for n in (
-        "sequence", "head", "i", "j", "queries", "keys")), *(f"%{n}: {t}" for n, t in read_.items())]
+        "sequence", "head", "i", "j", "queries", "keys")),
+        *(f"%{n}: {t}" for n, t in tensors.items())]
     lines = [" score {", f"^bb0({', '.join(arguments)}):", *lines, f"hk.yield {score} : {REAL}"]
     return "\n    ".join(lines) + "\n  }"
 
@@ -175,6 +176,7 @@ ELEMENT_TYPES = {
     "float32": ("f32", "F32"), "bfloat16": ("bf16", "BF16"), "float16": ("f16", "F16"),
     "bool": ("i1", "BOOL"), "int8": ("i8", "I8"), "int16": ("i16", "I16"),
     "int32": ("i32", "I32"), "int64": ("i64", "I64"), "float8_e4m3fn": ("f8E4M3FN", "F8_E4M3"),
+    "float8_e8m0fnu": ("f8E8M0FNU", "F8_E8M0"),
 }
 
 

@@ -2,8 +2,9 @@
 (compressed-tensors), bitsandbytes, or in fp8 with scales of blocks.
 
 Read without the packages that made them. Integers become codes of hk.dequantize, which its
-products take in; columns in an order of their own (desc_act) are brought into that of their groups,
-and what no product takes (codes of a table) is widened. Activations are not quantised: where a folder asks for that, a note says so.
+products take in; columns in an order of their own (desc_act) are brought into that of their
+groups, and what no product takes (codes of a table) is widened. Activations are not quantised:
+where a folder asks for that, a note says so.
 
 Layouts: AutoGPTQ's and GPTQModel's qlinear modules, AutoAWQ's packing_utils.py,
 compressed-tensors' pack_quantized and naive_quantized compressors, bitsandbytes' QuantState.
@@ -274,6 +275,11 @@ def is_packed(folder: str | os.PathLike) -> bool:
     return _configuration(pathlib.Path(folder)) is not None
 
 
+def is_of(folder: pathlib.Path, method: str) -> bool:
+    """Whether config.json names this method."""
+    return _said(folder).get("quant_method") == method
+
+
 def _files(folder: pathlib.Path) -> list[pathlib.Path]:
     index = folder / "model.safetensors.index.json"
     if index.exists():
@@ -282,7 +288,8 @@ def _files(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(folder.glob("*.safetensors"))
 
 
-def _tensors(folder: pathlib.Path) -> Tensors:
+def tensors_of(folder: pathlib.Path) -> Tensors:
+    """The tensors of a folder's files."""
     from safetensors.torch import load_file
 
     files = _files(folder)
@@ -298,7 +305,7 @@ def _layers(folder: pathlib.Path, notes: list[str]
     config = dict(_configuration(folder) or {})
     method = config.get("quant_method", "")
     scheme = SCHEMES[method](config, notes)
-    plain = _tensors(folder)
+    plain = tensors_of(folder)
     marks = [n for n in plain if n.endswith("." + scheme.mark)]
     layers: dict[str, Tensors] = {n.removesuffix("." + scheme.mark): {} for n in marks}
     for name in list(plain):

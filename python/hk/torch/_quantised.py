@@ -5,15 +5,19 @@ import typing
 import numpy as np
 import torch
 
+FP4 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+PACKED = ("ui4", "f4E2M1FN")  # Two to a byte, the even column low.
+
 
 class Quantised(typing.NamedTuple):
     """A matrix [N, K], or a stack [E, N, K] of them: (q - zero) * scale + offset in f32, by groups
     of K.
 
-    `codes`: i8 or fp8 [.., N, K], or ui4 in u8 [.., N, K / 2] with the even column low. `scales`,
+    `codes`: i8 or fp8 [.., N, K], or one of PACKED in u8 [.., N, K / 2]. `scales`,
     `offsets`: [.., N, ceil(K / group)] in f32 or a narrower type; no offsets: none is added. `zero`:
     what is subtracted from the codes first, a number or i8 as the scales; none where there are
     offsets. `order` [K]: which column of the matrix each column of the codes is; none: its own.
+    `turned`: the model has a stack [E, K, N] of their transposes.
     """
 
     codes: torch.Tensor
@@ -23,12 +27,15 @@ class Quantised(typing.NamedTuple):
     offsets: torch.Tensor | None = None
     zero: int | torch.Tensor = 0
     order: torch.Tensor | None = None
+    turned: bool = False
 
     def values(self) -> torch.Tensor:
         """What the codes stand for, as hk.dequantize computes it."""
         q = self.codes
-        if self.element == "ui4":
+        if self.element in PACKED:
             q = torch.stack([q & 15, q >> 4], -1).flatten(-2)
+        if self.element == "f4E2M1FN":
+            q = torch.cat([FP4, -FP4])[q.int()]
         columns = q.shape[-1]
 
         def wide(of_groups: torch.Tensor) -> torch.Tensor:
@@ -62,10 +69,12 @@ def joined(matrices: list[Quantised], matrix: np.ndarray, row: np.ndarray) -> Qu
 
     def rows(of: typing.Callable[[Quantised], torch.Tensor]) -> torch.Tensor:
         sample = of(first)
-        made = sample.new_empty(len(row), *sample.shape[1:])
+        # As bytes: PyTorch moves no elements of some narrow types.
+        plain = torch.uint8 if sample.itemsize == 1 else sample.dtype
+        made = torch.empty(len(row), *sample.shape[1:], dtype=plain)
         for m, places in parts:
-            made[places] = of(matrices[m])[row[places]]
-        return made
+            made[places] = of(matrices[m]).view(plain)[row[places]]
+        return made.view(sample.dtype)
 
     def zeros(q: Quantised) -> torch.Tensor:
         return q.zero if isinstance(q.zero, torch.Tensor) else torch.full_like(

@@ -36,7 +36,11 @@ def _order(b: Builder, ids: Value, experts: int) -> Order:
 @handles("hk.grouped_linear")
 def _grouped_linear(b: Builder, result: Result, x: Value, w: Value, bias: Value | None, ids: Value,
                     gathers: bool, transposed: bool, _wide: bool) -> Value:
-    x, w = b.full(x), b.full(w)
+    x = b.full(x)
+    if w.dims == (0, 2, 1):  # Stored the other way round.
+        transposed = not transposed
+    else:
+        w = b.full(w)
     order = _order(b, ids, w.shape[0])
     operands = [("order", order.order)] * gathers
     if bias is not None:

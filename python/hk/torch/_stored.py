@@ -1,11 +1,12 @@
-"""Weights that stay quantised: those of a GGUF file, and of folders that GPTQ, AWQ, llm-compressor
-or bitsandbytes made.
+"""Weights that stay quantised: those of a GGUF file, of folders that GPTQ, AWQ, llm-compressor or
+bitsandbytes made, and stacks of experts in mxfp4 (gpt-oss).
 
 transformers, or `_packed`, widens them while a model is read; here they are found again, row by
 row, by their values: whatever was renamed, merged, stacked (experts) or put in another order needs
 no table of names, and what is found is the weight bit for bit.
 """
 
+import itertools
 import os
 import pathlib
 import typing
@@ -13,7 +14,7 @@ import typing
 import numpy as np
 import torch
 
-from . import _gguf, _packed
+from . import _gguf, _mxfp4, _packed
 from ._quantised import Quantised, joined
 
 AT_ONCE = 4096  # Rows, which bounds the memory that their numbers take.
@@ -73,6 +74,21 @@ def _rows_by_width(quantised: typing.Iterable[tuple[np.ndarray, Quantised]]) -> 
     return found
 
 
+def _kept(rows: _Rows | None, parameter: torch.Tensor, used: dict[int, set[int]]
+          ) -> Quantised | None:
+    """How a matrix or a stack of them is stored, if it is; notes the matrices that it is of."""
+    values = parameter.float().flatten(0, -2).numpy()
+    places = None if rows is None else rows.find(values)
+    kept = None if places is None else joined(rows.matrices, *places)
+    # Rows that an expert reads have one order of columns.
+    if kept is None or (parameter.dim() == 3 and kept.order is not None):
+        return None
+    if not np.array_equal(kept.values().numpy(), values):
+        return None
+    used[values.shape[1]] |= set(places[0].tolist())
+    return kept.stacked(parameter.shape[:-1])
+
+
 def stored_weights(path: str | os.PathLike, model: torch.nn.Module,
                    notes: list[str] | None = None) -> dict[str, Quantised]:
     """The matrices, and stacks of them, of a model that was read from a GGUF file or a folder, by
@@ -80,25 +96,19 @@ def stored_weights(path: str | os.PathLike, model: torch.nn.Module,
     left out, and `notes` says why quantised ones are."""
     path = pathlib.Path(path)
     notes = [] if notes is None else notes
-    rows = _rows_by_width(_gguf.matrices(path) if path.suffix == ".gguf"
-                          else _packed.matrices(path, model, notes))
+    rows = _rows_by_width(_gguf.matrices(path) if path.suffix == ".gguf" else itertools.chain(
+        _packed.matrices(path, model, notes), _mxfp4.matrices(path)))
     used: dict[int, set[int]] = {width: set() for width in rows}
     found: dict[str, Quantised] = {}
     for name, parameter in model.named_parameters() if rows else ():
-        width = parameter.shape[-1] if parameter.dim() in (2, 3) else None
-        if width not in rows:
-            continue
-        values = parameter.detach().float().flatten(0, -2).numpy()
-        places = rows[width].find(values)
-        kept = None if places is None else joined(rows[width].matrices, *places)
-        # Rows that an expert reads have one order of columns.
-        if kept is not None and parameter.dim() == 3 and kept.order is not None:
-            kept = None
-        if kept is not None and np.array_equal(kept.values().numpy(), values):
-            found[name] = kept.stacked(parameter.shape[:-1])
-            used[width] |= set(places[0].tolist())
+        sides = [parameter.detach()] * (parameter.dim() in (2, 3))
+        sides += [p.mT for p in sides if p.dim() == 3]
+        for turned, side in enumerate(sides):
+            if (kept := _kept(rows.get(side.shape[-1]), side, used)) is not None:
+                found[name] = kept._replace(turned=bool(turned))
+                break
     lost = sum(len(r.matrices) - len(used[width]) for width, r in rows.items())
     if lost:
-        notes.append(f"{lost} quantised matrices are in no parameter of the model as they are in the "
-                     "file, or in one with matrices of another form; their weights are widened")
+        notes.append(f"{lost} quantised matrices are in no parameter of the model as they are in "
+                     "the file, or in one with matrices of another form; their weights are widened")
     return found
