@@ -41,7 +41,10 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
   static constexpr int kMeeting = Base::kThreads + kHelped * kWave;
   static constexpr int kThreads = Base::kThreads + kHelped * 2 * kWave;
   using Bulk = CodesRows<Base, Base::kWaves>;
-  static_assert(!kHelped || Base::kLds >= Base::kCodesAt + Bulk::kBytes);
+  /// Codes lie behind scales: rows and what guards them need more room than
+  /// the codes of waves do.
+  static constexpr int kCodesAt = Base::kPartsBytes + 2 * Base::Scales::kBytes;
+  static_assert(!kHelped || Base::kLds >= kCodesAt + Bulk::kBytes);
 
   /// The rows of a tile: places of one group.
   struct Rows {
@@ -131,7 +134,7 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
 
 private:
   HK_MEM static Bulk bulkOf(Shared &shared) {
-    return Bulk(shared.bytes + Base::kCodesAt);
+    return Bulk(shared.bytes + kCodesAt);
   }
   /// All waves but the one that asks for codes.
   HK_MEM static void meet() {
@@ -162,7 +165,7 @@ private:
                                   Columns own, u32 turn, Shared &shared,
                                   const Epilogue &epilogue) {
     auto units = Base::Units::ofBlock(args.k, 0), part = units.ofWave();
-    typename Base::Ring ring(args, part, shared.bytes + Base::kCodesAt);
+    typename Base::Ring ring(args, part, shared.bytes + kCodesAt);
     Bulk bulk = bulkOf(shared);
     typename Base::Scales scales(args, i64(units.begin) * Base::kUnit,
                                  shared.bytes + Base::kPartsBytes);
