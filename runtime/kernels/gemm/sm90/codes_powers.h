@@ -45,17 +45,18 @@ public:
       i64 column = i64(tile) * P::kCols + r % P::kCols;
       i64 row = rowOfB<P>(column, r / P::kCols, args.n);
       i64 group = group0 + e % kWords * 4;
-      words[i] = 0;
+      words[i] = {};
       if (column < args.n)
-        words[i] = fourFrom(row, group);
+        words[i] = wordsAround(row, group);
     });
   }
   /// Keeps what was asked for, of the block's tile number `turn`.
   HK_MEM void keep(u32, u32 turn) const {
     bool usual = true;
     forEach([&](int i, int e) {
-      *entry(turn, e / kWords, e % kWords) = words[i];
-      usual = usual && PairPower<true>::holds(words[i]);
+      u32 four = words[i].four();
+      *entry(turn, e / kWords, e % kWords) = four;
+      usual = usual && PairPower<true>::holds(four);
     });
     if (!usual)
       *unusual(turn) = turn;
@@ -76,17 +77,32 @@ private:
         f(i, e);
     }
   }
-  /// The powers of four groups of a row, 0 for those behind k.
-  HK_MEM u32 fourFrom(i64 row, i64 group) const {
+  /// The aligned words around the powers of four groups of a row, which begin
+  /// at bit `shift` of the first, and which bits of them there are. They are
+  /// put together when they are kept: to do it at once would be to wait for
+  /// them.
+  struct Around {
+    u32 first, last, shift, mask;
+
+    HK_MEM u32 four() const {
+      return u32((u64(last) << 32 | first) >> shift) & mask;
+    }
+  };
+  HK_MEM Around wordsAround(i64 row, i64 group) const {
     i64 left = (args.k + 31) / 32 - group;
+    if (left <= 0)
+      return {};
+    u32 count = left < 4 ? u32(left) : 4, mask = ~0u >> (4 - count) * 8;
     const ScaleArgs &from = args.b.decode;
     u64 at = from.data + u64(row * from.strideRow + group * from.strideK);
-    if (from.strideK == 1 && left >= 4 && at % 4 == 0)
-      return *global<const u32>(at);
+    if (from.strideK == 1)
+      return {*global<const u32>(at & ~u64(3)),
+              *global<const u32>((at + count - 1) & ~u64(3)), u32(at & 3) * 8,
+              mask};
     u32 four = 0;
-    HK_UNROLL for (int g = 0; g < 4; ++g) if (g < left) four |=
+    HK_UNROLL for (u32 g = 0; g < 4; ++g) if (g < count) four |=
         u32(*global<const u8>(at + u64(g * from.strideK))) << 8 * g;
-    return four;
+    return {four, four, 0, mask};
   }
   HK_MEM u32 *entry(u32 turn, int row, int word) const {
     return reinterpret_cast<u32 *>(lds + turn % 2 * kBytes) +
@@ -99,7 +115,7 @@ private:
   const GemmArgs &args;
   u8 *lds;
   i64 group0;
-  u32 words[kEach];
+  Around words[kEach];
 };
 
 template <class P, GemmTile T, int Threads, bool Powers>
