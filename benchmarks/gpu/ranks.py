@@ -18,6 +18,7 @@ import ctypes
 import functools
 import json
 import os
+import random
 import sys
 import threading
 import time
@@ -92,10 +93,12 @@ class Bench:
         return graph, repeats, call  # whose tensors and workspace the graph uses
 
     def times(self, graphs, replays=11):
-        """Medians in microseconds of the slower rank, graphs in turn."""
+        """Medians in microseconds of the slower rank; each turn has an order of its own, the same on all ranks, since what
+        follows a long graph finds the chips warm."""
         samples = {name: [] for name in graphs}
         for turn in range(replays + 2):
-            for name, (graph, repeats, _) in graphs.items():
+            for name in random.Random(turn).sample(sorted(graphs), len(graphs)):
+                graph, repeats, _ = graphs[name]
                 dist.barrier()
                 begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                 with torch.cuda.stream(self.stream):
