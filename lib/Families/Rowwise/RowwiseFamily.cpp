@@ -50,7 +50,8 @@ DimName widthOf(ArrayRef<Operation *> ops, const DimSymbols &dims) {
 }
 
 /// How many times as wide the rows of one kernel must be as those of another,
-/// for both to be problems of a launch: 56 paid, fewer were not measured.
+/// for both to be problems of a launch: 56 paid, 3 did in one of two cases
+/// (benchmarks/results/h100-fusion.md).
 constexpr int64_t kOtherWidth = 8;
 
 /// Whether `a` and `b`, which share their rows, may become two problems of a
