@@ -15,7 +15,6 @@
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Order.h"
-#include "hk/Families/OrderedSums.h"
 #include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
 
@@ -58,18 +57,18 @@ struct HKOrderSums : ::mlir::hk::impl::HKOrderSumsBase<HKOrderSums> {
 private:
   LogicalResult order(LaunchOp launch, const ::hk::Target &target,
                       SymbolTable &symbols) {
-    SmallVector<RankedTensorType> types =
-        orderedSumsOf(kernelOf(launch), target);
+    KernelOp plain = kernelOf(launch);
+    const Family &family = familyOf(plain.getFamily());
+    SmallVector<RankedTensorType> types = family.getOrderedSums(plain, target);
     if (types.empty())
       return success();
-    KernelOp &kernel = ordered[kernelOf(launch)];
+    KernelOp &kernel = ordered[plain];
     if (!kernel)
-      kernel = withOuts(kernelOf(launch), types, symbols);
+      kernel = withOuts(plain, types, symbols);
     DecisionLog own;
     DecisionLog &decisions = log ? *log : own;
     if (kernel.getVariants().empty() &&
-        failed(familyOf(kernel.getFamily())
-                   .addVariants(kernel, target, decisions)))
+        failed(family.addVariants(kernel, target, decisions)))
       return failure();
     OpBuilder builder(launch);
     SmallVector<Value> outs(launch.getOuts());

@@ -166,6 +166,16 @@ public:
     return 0;
   }
 
+  /// Memory in which the blocks of `kernel` add parts of a sum, one after the
+  /// other, so that it has the same bits in every run, and i32 words, zero when
+  /// the launch begins, that say whose turn it is. Empty: they need none, or
+  /// already have both as the kernel's last outs.
+  virtual SmallVector<RankedTensorType>
+  getOrderedSums(KernelOp kernel, const ::hk::Target &target) const {
+    (void)kernel, (void)target;
+    return {};
+  }
+
   /// Writes the translation unit of `kernel`: one entry point per variant,
   /// named `prefix` + variant name and declared with entryMacro(kernel), after
   /// lines of includes. The text must be a function of the kernel's contents

@@ -13,7 +13,6 @@
 #include "../HeadMaps.h"
 #include "AttentionBackwardPlan.h"
 #include "hk/Contract/Capability.h"
-#include "hk/Families/OrderedSums.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -93,9 +92,7 @@ AttentionBackwardPlan::getOrderedVerdict(const ::hk::Target &target) const {
 }
 
 SmallVector<RankedTensorType>
-mlir::hk::orderedSumsOf(KernelOp kernel, const ::hk::Target &target) {
-  if (kernel.getFamily() != FamilyKind::attention_backward)
-    return {};
+mlir::hk::attentionBackwardSums(KernelOp kernel, const ::hk::Target &target) {
   FailureOr<AttentionBackwardPlan> plan = AttentionBackwardPlan::create(kernel);
   if (failed(plan) || plan->getShape().sums ||
       !plan->getOrderedVerdict(target).accepted())

@@ -69,6 +69,11 @@ public:
         kernel, cast<AttentionBackwardTileAttr>(variant.getTile()));
   }
 
+  SmallVector<RankedTensorType>
+  getOrderedSums(KernelOp kernel, const ::hk::Target &target) const override {
+    return attentionBackwardSums(kernel, target);
+  }
+
   LogicalResult emit(KernelOp kernel, const ::hk::Target &, StringRef prefix,
                      raw_ostream &os) const override {
     return emitAttentionBackward(kernel, prefix, os);

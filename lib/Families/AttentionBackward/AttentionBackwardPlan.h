@@ -70,6 +70,9 @@ bool isWarpSpecialised(AttentionBackwardTileAttr tile);
 /// Of queries, gradients, keys and values; none for other tiles.
 SmallVector<hk_tensor_map_abi>
 attentionBackwardTensorMaps(KernelOp kernel, AttentionBackwardTileAttr tile);
+/// Family::getOrderedSums.
+SmallVector<RankedTensorType> attentionBackwardSums(KernelOp kernel,
+                                                    const ::hk::Target &target);
 
 // Family entry points, one file each.
 LogicalResult addAttentionBackwardVariants(KernelOp kernel,

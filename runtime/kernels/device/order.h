@@ -23,6 +23,25 @@
 
 namespace hk {
 
+#if defined(__NVPTX__)
+/// Returns when `word` is at least `least`; what was written before it was set
+/// can be seen by this thread then.
+HK_DEV void awaitWord(Global<const u32> word, u32 least) {
+  u32 now;
+  do
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(now)
+                 : "l"(word)
+                 : "memory");
+  while (now < least);
+}
+/// Sets `word`, behind all that this thread has written or seen.
+HK_DEV void releaseWord(Global<u32> word, u32 value) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value)
+               : "memory");
+}
+#endif
+
 struct OrderLds {
   u32 number;
 };
@@ -73,15 +92,8 @@ HK_DEV void awaitBlocks([[maybe_unused]] Global<u32> words,
   barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
 #elif defined(__NVPTX__)
-  if (threadId() == 0) {
-    u32 done;
-    do
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                   : "=r"(done)
-                   : "l"(words + kOrderDone)
-                   : "memory");
-    while (done < count);
-  }
+  if (threadId() == 0)
+    awaitWord(words + kOrderDone, count);
   barrier();
 #endif
 }

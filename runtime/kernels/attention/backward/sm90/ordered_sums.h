@@ -19,23 +19,9 @@
 
 #include "kernels/attention/backward/sm90/ordered_config.h"
 #include "kernels/attention/sm90/store.h"
+#include "kernels/device/order.h"
 
 namespace hk {
-
-/// Returns when `turn` blocks have added to what `word` counts.
-HK_DEV void awaitTurn(Global<const u32> word, u32 turn) {
-  u32 now;
-  do
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                 : "=r"(now)
-                 : "l"(word)
-                 : "memory");
-  while (now < turn);
-}
-HK_DEV void setTurn(Global<u32> word, u32 turn) {
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(turn)
-               : "memory");
-}
 
 /// The tiles of queries of a key head's heads, one head after the other.
 template <AttentionBackwardSpec S, AttentionBackwardTile T>
@@ -80,7 +66,7 @@ private:
     if (turn == 0) {
       storeRun(sum, lds.sums(at.stage), Walk::kSumBytes);
     } else {
-      awaitTurn(a.turns + tile, turn);
+      awaitWord(a.turns + tile, turn);
       publishToMemoryCopies();
       addRun(sum, lds.sums(at.stage), Walk::kSumBytes);
     }
@@ -88,7 +74,7 @@ private:
     lds.sumsEmpty(at.stage).arrive();
     waitStores();
     publishToMemoryCopies();
-    setTurn(a.turns + tile, turn + 1);
+    releaseWord(a.turns + tile, turn + 1);
   }
   /// Blocks that add to the tile before.
   HK_MEM u32 turnOf(const BackwardBlock &w, int tile) const {
@@ -116,7 +102,7 @@ struct OrderedBackwardFinisher {
     if (threadId() < count) {
       int i = from + threadId();
       SeenTiles<S, T> seen(w, i % tiles.each);
-      awaitTurn(a.turns + tiles.first + i, u32(seen.end - seen.first));
+      awaitWord(a.turns + tiles.first + i, u32(seen.end - seen.first));
     }
     barrier();
     if (threadId() >= kThreads)
