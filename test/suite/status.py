@@ -46,7 +46,8 @@ def page(folder):
     modules = [line.split() for line in (HERE / "modules.txt").read_text().splitlines()]
     tests = sorted(path.stem for path in (ROOT / "test" / "Modules").glob("*.mlir"))
     measured = ROOT / "benchmarks" / "results" / "h200-modules.json"
-    h200 = json.loads(measured.read_text())["modules"] if measured.exists() else {}
+    # Runs in their order: of a module the last that had it counts.
+    h200 = {name: calls for run in json.loads(measured.read_text()) for name, calls in run["modules"].items()}
     rows = {name: row(folder, name, h200) for name in tests}
     done = [name for name, *_ in modules if rows.get(name)]
     lines = [
