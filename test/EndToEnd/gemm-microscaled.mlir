@@ -21,7 +21,13 @@
 // RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.so --device=hip:0 --check=%s --function=gate --dim=x.0=300
 // RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx950 HK_EMU_STRICT_RACES=1 hk-run %t.so --device=hip:0 --check=%s --function=slices --dim=x.0=66 --data=nan
 
-// LOOP-COUNT-9: loop = microscaled
+// LOOP: @matmul gemm: {{.*}}loop = microscaled>
+// LOOP: @matmul_0 gemm: {{.*}}loop = microscaled>{{.*}} also @matmul_5
+// LOOP: @matmul_1 gemm: {{.*}}loop = microscaled>
+// LOOP: @matmul_2 gemm: {{.*}}loop = microscaled>{{.*}} also @matmul_4
+// LOOP: @matmul_3 gemm: {{.*}}loop = microscaled>
+// LOOP: @matmul_gated_activation gemm: {{.*}}loop = microscaled>{{.*}}loop = microscaled>
+// LOOP: @matmul_6 gemm: {{.*}}loop = microscaled>
 module attributes {hk.gemm_loop = "microscaled"} {
 func.func @fp4(%x: tensor<?x416xf4E2M1FN>, %w: tensor<137x416xf4E2M1FN>, %xs: tensor<?x13xf8E8M0FNU>, %ws: tensor<137x13xf8E8M0FNU>) -> tensor<?x137xf32> {
   %y = hk.matmul %x, %w scales (%xs, %ws) transpose_b : tensor<?x416xf4E2M1FN>, tensor<137x416xf4E2M1FN> scales (tensor<?x13xf8E8M0FNU>, tensor<137x13xf8E8M0FNU>) -> tensor<?x137xf32>

@@ -49,7 +49,11 @@
 // RUN: %{gfx950} --function=fp8_fn --dim=x.0=270
 // RUN: %{gfx950} --function=fp8_fn --dim=x.0=31 --data=nan
 
-// LOOP-COUNT-17: loop = ping_pong
+// LOOP: @matmul gemm: {{.*}}loop = ping_pong>{{.*}} also @matmul_0, @matmul_1, @matmul_6, @matmul_9, @matmul_10, @matmul_11, @matmul_12, @matmul_13, @matmul_14, @matmul_15
+// LOOP: @matmul_2 gemm: {{.*}}loop = ping_pong>{{.*}} also @matmul_{{[35]}}
+// LOOP: @matmul_gated_activation gemm: {{.*}}loop = ping_pong>{{.*}} also @matmul_gated_activation_7
+// LOOP: @matmul_8 gemm: {{.*}}loop = ping_pong>
+// LOOP: @matmul_quantize gemm: {{.*}}loop = ping_pong>
 // REFUSED: matmul{{.*}} / ping_pong: {{.*}}rows begin at multiples of 8 bytes, not of 16
 module attributes {hk.gemm_loop = "ping_pong"} {
 func.func @bf16(%x: tensor<?x336xbf16>, %w: tensor<300x336xbf16>) -> tensor<?x300xf32> {
