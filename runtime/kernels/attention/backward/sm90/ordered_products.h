@@ -11,10 +11,10 @@
 //
 // and, of all keys of the block, half of the columns of a part of dq = ds^T K:
 // ds goes through LDS once, where both warpgroups read it. A step begins where
-// nothing is in flight, with p and dp: the values' product runs under ds and its
-// way to LDS, the heads' under that of the part of dq to the thread that adds
-// it, the scores of the next step behind the heads', and p of the next step is
-// made under its dp.
+// nothing is in flight, with p and dp: the values' product runs under ds and
+// its way to LDS, the heads' under that of the part of dq to the thread that
+// adds it, the scores of the next step behind the heads', and p of the next
+// step is made under its dp.
 //
 //===----------------------------------------------------------------------===//
 
