@@ -96,11 +96,12 @@ constexpr double hostGemmMicroseconds(const Target &target,
   // streams B at about 24 bytes per clock and reads it once per 4 rows. The
   // last tile of rows may have few: threads take blocks as they come, so a
   // round is as long as the mean block.
-  double whole = double(size.m / tile.bm), rest = double(size.m % tile.bm);
-  double tiles = costMax(whole + (rest > 0 ? 1 : 0), 1);
+  int64_t whole = size.m / tile.bm, rest = size.m % tile.bm;
+  double tiles = costMax(double(whole + (rest > 0 ? 1 : 0)), 1);
   double rows = double(size.m) / tiles;
   double multiplied =
-      (whole * ceilDiv(tile.bm, 12) + ceilDiv(rest, 12)) * 12 / tiles;
+      (double(whole) * ceilDiv(tile.bm, 12) + ceilDiv(double(rest), 12)) * 12 /
+      tiles;
   double k = double(size.k);
   double perBlock =
       isHostSkinny(target, tile)
