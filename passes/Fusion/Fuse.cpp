@@ -61,11 +61,9 @@ private:
 } // namespace
 
 void HKFuse::runOnOperation() {
-  const ::hk::Target *target = ::mlir::hk::targetOf(getOperation());
-  if (!target) {
-    getOperation().emitError("module has no target; run hk-assign-target");
+  const ::hk::Target *target = requireTarget(getOperation());
+  if (!target)
     return signalPassFailure();
-  }
   DecisionLog own; // and of versions, which repeat what their function says
   for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
     if (!function.isExternal() &&

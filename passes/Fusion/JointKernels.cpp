@@ -12,6 +12,7 @@
 
 #include "JointKernels.h"
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Cost.h"
 #include "hk/Contract/Order.h"
 #include "hk/Dialect/WaitingProblems.h"
@@ -478,6 +479,46 @@ void mlir::hk::reportJoint(const JointPass &pass, LaunchOp launch,
                    remark::RemarkOpts::name(pass.missed).category(pass.name))
         << remark::reason("{0}: {1}", stringify(verdict.getReason()).str(),
                           verdict.getDetail().str());
+}
+
+/// Zeros of `type`, of one dim.
+static Value zeros(RankedTensorType type, OpBuilder &builder, Location loc) {
+  auto constant = [&](RankedTensorType of) -> Value {
+    return ConstantOp::create(
+        builder, loc, of,
+        DenseElementsAttr::get(of, builder.getI32IntegerAttr(0)));
+  };
+  if (type.getNumElements() * 4 <= kMaxConstantBytes)
+    return CopyOp::create(builder, loc, type, constant(type));
+  // Constants are small: a product with zero is as large as needed.
+  Value numbers = IotaOp::create(builder, loc, type, /*like=*/Value());
+  return MulOp::create(
+      builder, loc, type, numbers,
+      constant(RankedTensorType::get({}, type.getElementType())));
+}
+
+FailureOr<KernelOp> mlir::hk::zeroKernel(int64_t count, StringRef words,
+                                         const ::hk::Target &target,
+                                         SymbolTable &symbols, Location loc,
+                                         DecisionLog &log) {
+  std::string name = ("zero_" + Twine(count) + "_" + words).str();
+  if (auto known = symbols.lookup<KernelOp>(name))
+    return known;
+  OpBuilder builder(loc.getContext());
+  auto type = RankedTensorType::get({count}, builder.getI32Type());
+  auto kernel = KernelOp::create(
+      builder, loc, name, FamilyKind::rowwise, /*numInputs=*/0,
+      builder.getArrayAttr(SymShapeAttr::get(builder.getContext(), {count})),
+      SmallVector<int64_t>{kMaxAlignment}, /*threads=*/IntegerAttr());
+  builder.createBlock(&kernel.getBody());
+  auto spec = SpecOp::create(builder, loc);
+  Block *body = builder.createBlock(&spec.getBody());
+  body->addArgument(type, loc);
+  YieldOp::create(builder, loc, ValueRange{zeros(type, builder, loc)});
+  symbols.insert(kernel);
+  if (failed(familyOf(FamilyKind::rowwise).addVariants(kernel, target, log)))
+    return failure();
+  return kernel;
 }
 
 void mlir::hk::eraseUnlaunched(ModuleOp module, SymbolTable &symbols) {

@@ -79,6 +79,12 @@ struct JointPass {
 void reportJoint(const JointPass &pass, LaunchOp launch, LaunchOp other,
                  const Verdict &verdict, DecisionLog &log);
 
+/// The kernel zero_<count>_<words>, which writes so many zeros of i32 as one
+/// row, with its variants; made where there is none yet.
+FailureOr<KernelOp> zeroKernel(int64_t count, StringRef words,
+                               const ::hk::Target &target, SymbolTable &symbols,
+                               Location loc, DecisionLog &log);
+
 /// Erases the kernels of `module` that nothing launches.
 void eraseUnlaunched(ModuleOp module, SymbolTable &symbols);
 

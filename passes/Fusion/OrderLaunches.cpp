@@ -20,7 +20,6 @@
 
 #include "JointKernels.h"
 
-#include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Cost.h"
 #include "hk/Contract/Order.h"
 #include "hk/Passes/Entry.h"
@@ -162,9 +161,10 @@ public:
   }
 
 private:
-  /// Launches whose words one launch zeroes: a constant has 256 bytes at most.
+  /// Launches whose words one launch zeroes, as many as a constant can have.
   /// What so many save is far more than another such launch.
-  static constexpr size_t kMostZeroed = 256 / (4 * ::hk::kOrderWords);
+  static constexpr size_t kMostZeroed =
+      kMaxConstantBytes / (4 * ::hk::kOrderWords);
 
   struct Offer {
     LaunchOp launch, other;
@@ -239,7 +239,11 @@ private:
     int64_t words = int64_t(runs.size()) * ::hk::kOrderWords;
     Value all = memref::AllocOp::create(
         builder, loc, MemRefType::get({words}, builder.getI32Type()));
-    LaunchOp::create(builder, loc, TypeRange(), zeroKernel(words).getSymName(),
+    FailureOr<KernelOp> zero =
+        zeroKernel(words, "words", target, symbols, loc, log);
+    if (failed(zero))
+      llvm::report_fatal_error("no tile for a row of zeros");
+    LaunchOp::create(builder, loc, TypeRange(), zero->getSymName(),
                      ValueRange(), all, SmallVector<bool>{false});
     for (auto [index, run] : llvm::enumerate(runs)) {
       LaunchOp last = run.launches.back();
@@ -266,34 +270,6 @@ private:
     }
   }
 
-  /// The kernel that writes so many zeros.
-  KernelOp zeroKernel(int64_t words) {
-    MLIRContext *context = function.getContext();
-    std::string name = ("zero_" + Twine(words) + "_words").str();
-    if (auto known = symbols.lookup<KernelOp>(name))
-      return known;
-    OpBuilder builder(context);
-    Location loc = function.getLoc();
-    auto type = RankedTensorType::get({words}, builder.getI32Type());
-    auto kernel = KernelOp::create(
-        builder, loc, name, FamilyKind::rowwise, /*numInputs=*/0,
-        builder.getArrayAttr(SymShapeAttr::get(context, {words})),
-        SmallVector<int64_t>{kMaxAlignment}, /*threads=*/IntegerAttr());
-    builder.createBlock(&kernel.getBody());
-    auto spec = SpecOp::create(builder, loc);
-    Block *body = builder.createBlock(&spec.getBody());
-    body->addArgument(type, loc);
-    Value zero = ConstantOp::create(
-        builder, loc, type,
-        DenseElementsAttr::get(type, builder.getI32IntegerAttr(0)));
-    YieldOp::create(builder, loc,
-                    ValueRange{CopyOp::create(builder, loc, type, zero)});
-    symbols.insert(kernel);
-    if (failed(familyOf(FamilyKind::rowwise).addVariants(kernel, target, log)))
-      llvm::report_fatal_error("no tile for a row of zeros");
-    return kernel;
-  }
-
   func::FuncOp function;
   const ::hk::Target &target;
   SymbolTable &symbols;
@@ -310,11 +286,9 @@ struct HKOrderLaunches
       : HKOrderLaunchesBase(other), log(other.log) {}
 
   void runOnOperation() override {
-    const ::hk::Target *target = ::mlir::hk::targetOf(getOperation());
-    if (!target) {
-      getOperation().emitError("module has no target; run hk-assign-target");
+    const ::hk::Target *target = requireTarget(getOperation());
+    if (!target)
       return signalPassFailure();
-    }
     if (!::hk::blocksWait(*target))
       return;
     SymbolTable symbols(getOperation());

@@ -15,7 +15,6 @@
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Order.h"
-#include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,11 +37,9 @@ struct HKOrderSums : ::mlir::hk::impl::HKOrderSumsBase<HKOrderSums> {
       : HKOrderSumsBase(other), log(other.log) {}
 
   void runOnOperation() override {
-    const ::hk::Target *target = ::mlir::hk::targetOf(getOperation());
-    if (!target) {
-      getOperation().emitError("module has no target; run hk-assign-target");
+    const ::hk::Target *target = requireTarget(getOperation());
+    if (!target)
       return signalPassFailure();
-    }
     if (!::hk::blocksWait(*target))
       return;
     SymbolTable symbols(getOperation());
@@ -80,7 +77,8 @@ private:
       bool words = type.getElementType().isInteger();
       if (words) {
         FailureOr<KernelOp> zero =
-            zeroKernel(type, target, symbols, launch.getLoc(), decisions);
+            zeroKernel(type.getDimSize(0), "turns", target, symbols,
+                       launch.getLoc(), decisions);
         if (failed(zero))
           return failure();
         LaunchOp::create(builder, launch.getLoc(), TypeRange(),
@@ -119,40 +117,6 @@ private:
     copy.setAligns(aligns);
     symbols.insert(copy, kernel->getIterator());
     return copy;
-  }
-
-  /// The kernel that writes zeros of `type`, one row.
-  static FailureOr<KernelOp> zeroKernel(RankedTensorType type,
-                                        const ::hk::Target &target,
-                                        SymbolTable &symbols, Location loc,
-                                        DecisionLog &decisions) {
-    std::string name = ("zero_" + Twine(type.getDimSize(0)) + "_turns").str();
-    if (auto known = symbols.lookup<KernelOp>(name))
-      return known;
-    OpBuilder builder(type.getContext());
-    auto kernel = KernelOp::create(
-        builder, loc, name, FamilyKind::rowwise, /*numInputs=*/0,
-        builder.getArrayAttr(
-            SymShapeAttr::get(type.getContext(), type.getShape())),
-        SmallVector<int64_t>{kMaxAlignment}, /*threads=*/IntegerAttr());
-    builder.createBlock(&kernel.getBody());
-    auto spec = SpecOp::create(builder, loc);
-    Block *body = builder.createBlock(&spec.getBody());
-    body->addArgument(type, loc);
-    // Constants are small: a product with zero is as large as needed.
-    auto scalar = RankedTensorType::get({}, type.getElementType());
-    Value zero = ConstantOp::create(
-        builder, loc, scalar,
-        DenseElementsAttr::get(scalar, builder.getI32IntegerAttr(0)));
-    Value numbers = IotaOp::create(builder, loc, type, /*like=*/Value());
-    YieldOp::create(
-        builder, loc,
-        ValueRange{MulOp::create(builder, loc, type, numbers, zero)});
-    symbols.insert(kernel);
-    if (failed(familyOf(FamilyKind::rowwise)
-                   .addVariants(kernel, target, decisions)))
-      return failure();
-    return kernel;
   }
 
   llvm::DenseMap<Operation *, KernelOp> ordered;

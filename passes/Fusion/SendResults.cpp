@@ -117,11 +117,9 @@ struct HKSendResults : ::mlir::hk::impl::HKSendResultsBase<HKSendResults> {
       : HKSendResultsBase(other), log(other.log) {}
 
   void runOnOperation() override {
-    const ::hk::Target *target = ::mlir::hk::targetOf(getOperation());
-    if (!target) {
-      getOperation().emitError("module has no target; run hk-assign-target");
+    const ::hk::Target *target = requireTarget(getOperation());
+    if (!target)
       return signalPassFailure();
-    }
     Senders senders(*target);
     for (auto function : getOperation().getOps<func::FuncOp>())
       senders.add(function);

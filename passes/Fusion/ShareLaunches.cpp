@@ -255,11 +255,9 @@ struct HKShareLaunches
       : HKShareLaunchesBase(other), log(other.log) {}
 
   void runOnOperation() override {
-    const ::hk::Target *target = ::mlir::hk::targetOf(getOperation());
-    if (!target) {
-      getOperation().emitError("module has no target; run hk-assign-target");
+    const ::hk::Target *target = requireTarget(getOperation());
+    if (!target)
       return signalPassFailure();
-    }
     SymbolTable symbols(getOperation());
     DecisionLog own;
     DecisionLog &decisions = log ? *log : own;

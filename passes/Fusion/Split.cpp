@@ -114,11 +114,9 @@ bool HKSplit::checkOptions() {
 
 void HKSplit::runOnOperation() {
   ModuleOp module = getOperation();
-  const ::hk::Target *target = ::mlir::hk::targetOf(module);
-  if (!target) {
-    module.emitError("module has no target; run hk-assign-target");
+  const ::hk::Target *target = requireTarget(module);
+  if (!target)
     return signalPassFailure();
-  }
   if (!checkOptions())
     return signalPassFailure();
   DecisionLog own;

@@ -39,3 +39,10 @@ struct HKAssignTarget : ::mlir::hk::impl::HKAssignTargetBase<HKAssignTarget> {
   }
 };
 } // namespace
+
+const ::hk::Target *mlir::hk::requireTarget(ModuleOp module) {
+  const ::hk::Target *target = targetOf(module);
+  if (!target)
+    module.emitError("module has no target; run hk-assign-target");
+  return target;
+}

@@ -378,11 +378,9 @@ struct HKScatterSums : ::mlir::hk::impl::HKScatterSumsBase<HKScatterSums> {
       : HKScatterSumsBase(other), log(other.log) {}
 
   void runOnOperation() override {
-    const ::hk::Target *target = ::mlir::hk::targetOf(getOperation());
-    if (!target) {
-      getOperation().emitError("module has no target; run hk-assign-target");
+    const ::hk::Target *target = requireTarget(getOperation());
+    if (!target)
       return signalPassFailure();
-    }
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
         run(block, *target);

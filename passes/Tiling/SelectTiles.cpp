@@ -32,11 +32,9 @@ struct HKSelectTiles : ::mlir::hk::impl::HKSelectTilesBase<HKSelectTiles> {
       : HKSelectTilesBase(other), log(other.log) {}
 
   void runOnOperation() override {
-    const ::hk::Target *target = ::mlir::hk::targetOf(getOperation());
-    if (!target) {
-      getOperation().emitError("module has no target; run hk-assign-target");
+    const ::hk::Target *target = requireTarget(getOperation());
+    if (!target)
       return signalPassFailure();
-    }
     DecisionLog own;
     DecisionLog &decisions = log ? *log : own;
     bool failed = false;

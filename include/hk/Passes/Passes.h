@@ -5,14 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Constructors and registration of the passes declared in passes/Passes.td.
+// Constructors and registration of the passes declared in passes/Passes.td, and
+// what most of them begin with.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_PASSES_PASSES_H
 #define HK_PASSES_PASSES_H
 
+#include "hk/Contract/Target.h"
 #include "hk/Families/Decision.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 #include <memory>
@@ -39,6 +42,9 @@ std::unique_ptr<Pass> createHKScatterSums(DecisionLog &log);
 std::unique_ptr<Pass> createHKOrderLaunches(DecisionLog &log);
 std::unique_ptr<Pass> createHKOrderSums(DecisionLog &log);
 std::unique_ptr<Pass> createHKSendResults(DecisionLog &log);
+
+/// The target of `module`; null behind an error that says how to give it one.
+const ::hk::Target *requireTarget(ModuleOp module);
 
 /// Makes every pass known to command lines.
 void registerHKPasses();
