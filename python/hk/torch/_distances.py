@@ -154,22 +154,20 @@ class Distances:
 
 def _computes(module: typing.Any, name: str, columns: Tensor) -> bool:
     """Whether the method, with random weights, is the formula."""
-    generator = torch.Generator().manual_seed(12)
     heads, n = module.num_attention_heads, 9
-    try:
-        with _replaced.random_weights(module.parameters(), generator), torch.no_grad():
-            width = module.all_head_size // heads
-            q, k = (torch.randn(1, heads, n, width, generator=generator) for _ in range(2))
-            if not hasattr(module, "in_proj"):
-                q, k = q[0], k[0]
-            columns_in = next(p for m in module.children() for p in m.parameters()
-                              if p.dim() == 2).shape[1]
-            embeddings = torch.randn(2 * span(module), columns_in, generator=generator)
-            apart = torch.arange(n)[:, None] - torch.arange(n)[None]
-            apart = columns[apart + len(columns) // 2].long() - span(module)
-            expected = getattr(module, name)(q, k, apart[None], embeddings, 3)
-            found = bias(tables(module, columns, q, k, embeddings, 3)).view(expected.shape)
-            return torch.allclose(found, expected, rtol=1e-5,
-                                  atol=1e-5 * float(expected.abs().max()))
-    except Exception:  # noqa: BLE001 - another module with a method of this name
-        return False
+
+    def pairs(generator: torch.Generator) -> list:
+        width = module.all_head_size // heads
+        q, k = (torch.randn(1, heads, n, width, generator=generator) for _ in range(2))
+        if not hasattr(module, "in_proj"):
+            q, k = q[0], k[0]
+        columns_in = next(p for m in module.children() for p in m.parameters()
+                          if p.dim() == 2).shape[1]
+        embeddings = torch.randn(2 * span(module), columns_in, generator=generator)
+        apart = torch.arange(n)[:, None] - torch.arange(n)[None]
+        apart = columns[apart + len(columns) // 2].long() - span(module)
+        expected = getattr(module, name)(q, k, apart[None], embeddings, 3)
+        found = bias(tables(module, columns, q, k, embeddings, 3)).view(expected.shape)
+        return [(found, expected)]
+
+    return _replaced.computes(module, pairs, seed=12)

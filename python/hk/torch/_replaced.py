@@ -1,10 +1,13 @@
-"""Methods and weights of a model's modules that are others for a while."""
+"""Methods and weights of a model's modules that are others for a while, and what a module computes
+then."""
 
 import contextlib
 import types
 import typing
 
 import torch
+
+Pairs = typing.Callable[[torch.Generator], typing.Iterable[tuple[torch.Tensor, torch.Tensor]]]
 
 
 @contextlib.contextmanager
@@ -32,3 +35,17 @@ def random_weights(tensors: typing.Iterable[torch.Tensor], generator: torch.Gene
     finally:
         for t, data in saved:
             t.data = data
+
+
+def computes(module: torch.nn.Module, pairs: Pairs, seed: int, rtol: float = 1e-5) -> bool:
+    """Whether the pairs are equal where the module's weights are random. `pairs`, of a generator of
+    `seed`: what a formula gives, and what the module does. A module of which that raises is
+    another one with parts of the same names."""
+    generator = torch.Generator().manual_seed(seed)
+    try:
+        with random_weights(module.parameters(), generator), torch.no_grad():
+            return all(torch.allclose(found, expected, rtol=rtol,
+                                      atol=1e-5 * float(expected.abs().max()))
+                       for found, expected in pairs(generator))
+    except Exception:  # noqa: BLE001 - whatever another module raises
+        return False
