@@ -43,21 +43,29 @@ constexpr void beginInstruction(AsmText &t, const char *types, int n) {
   addRegisters(t, 0, n / 2);
 }
 
+/// A step of products from LDS, of operands whose descriptors are the two
+/// behind the accumulators: a and b units of 16 bytes further on. `transposes`:
+/// those of A and of B.
+constexpr void addStep(AsmText &t, const char *types, int n, int a, int b,
+                       const char *transposes) {
+  int count = n / 2;
+  t.add("add.s64 a, %").add(count).add(", ").add(a);
+  t.add(";\nadd.s64 b, %").add(count + 1).add(", ").add(b).add(";\n");
+  beginInstruction(t, types, n);
+  t.add(", a, b, keep, 1, 1, ").add(transposes).add(";\n");
+}
+
 /// Operands: accumulators, then the descriptors of A and B. Panels are panelA
 /// and panelB units of 16 bytes apart.
 constexpr AsmText scoreText(const char *types, int n, int steps, int panelA,
                             int panelB) {
   AsmText t;
-  int count = n / 2, perPanel = 64 / kChainStep;
+  constexpr int perPanel = 64 / kChainStep;
   t.add("{\n.reg .pred keep;\n.reg .b64 a, b;\nsetp.ne.b32 keep, 0, 0;\n"
         "wgmma.fence.sync.aligned;\n");
   for (int step = 0; step < steps; ++step) {
     int panel = step / perPanel, in = step % perPanel * 2;
-    t.add("add.s64 a, %").add(count).add(", ").add(panel * panelA + in);
-    t.add(";\nadd.s64 b, %").add(count + 1).add(", ").add(panel * panelB + in);
-    t.add(";\n");
-    beginInstruction(t, types, n);
-    t.add(", a, b, keep, 1, 1, 0, 0;\n");
+    addStep(t, types, n, panel * panelA + in, panel * panelB + in, "0, 0");
     if (step == 0)
       t.add("setp.eq.b32 keep, 0, 0;\n");
   }

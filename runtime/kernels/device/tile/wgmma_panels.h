@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The two products of attention whose values are columns of its keys, by the
-// four warps of a warpgroup, each one statement (the rules of wgmma.h hold):
-//   PieceScoreChain: S[64, 64] = Q[64, D] * K[64, D]^T, both in LDS, which
-//   waits
-//     for every piece of K where it needs it;
-//   LdsValueChain: O[64, N] += P[64, 64] * V[64, N], both in LDS.
+// The two products of attention whose values are columns of its keys, and one
+// of its gradients, by the four warps of a warpgroup, each one statement (the
+// rules of wgmma.h hold), all operands in LDS:
+//   PieceScoreChain: S[64, 64] = Q[64, D] * K[64, D]^T, which waits for every
+//     piece of K where it needs it;
+//   LdsValueChain: O[64, N] += P[64, 64] * V[64, N];
+//   ColumnChain: D[64, N] = A[DEPTH, 64]^T * B[DEPTH, N].
 // Matrices lie in LDS as wgmma_chain.h says; P is one panel.
 //
 //===----------------------------------------------------------------------===//
@@ -45,10 +46,7 @@ constexpr AsmText pieceScoreText(const char *types, int panels, int steps,
       }
     for (int in = 0; in < (panel + 1 < panels ? perPanel : steps); ++in) {
       int at = panel * 512 + in * 2;
-      t.add("add.s64 a, %").add(count).add(", ").add(at).add(";\n");
-      t.add("add.s64 b, %").add(count + 1).add(", ").add(at).add(";\n");
-      beginInstruction(t, types, 2 * count);
-      t.add(", a, b, keep, 1, 1, 0, 0;\n");
+      addStep(t, types, 2 * count, at, at, "0, 0");
       if (panel == 0 && in == 0)
         t.add("setp.eq.b32 keep, 0, 0;\n");
     }
@@ -59,17 +57,11 @@ constexpr AsmText pieceScoreText(const char *types, int panels, int steps,
 /// Operands: accumulators, the descriptors of P and V.
 constexpr AsmText ldsValueText(const char *types, int n) {
   AsmText t;
-  int count = n / 2;
   t.add("{\n.reg .pred keep;\n.reg .b64 a, b;\nsetp.eq.b32 keep, 0, 0;\n"
         "wgmma.fence.sync.aligned;\n");
-  for (int step = 0; step < 64 / kChainStep; ++step) {
+  for (int step = 0; step < 64 / kChainStep; ++step)
     // 32 bytes of a row of P, 16 rows of 128 bytes of V.
-    t.add("add.s64 a, %").add(count).add(", ").add(step * 2).add(";\n");
-    t.add("add.s64 b, %").add(count + 1).add(", ").add(step * 128);
-    t.add(";\n");
-    beginInstruction(t, types, n);
-    t.add(", a, b, keep, 1, 1, 0, 1;\n");
-  }
+    addStep(t, types, n, step * 2, step * 128, "0, 1");
   return t.add("wgmma.commit_group.sync.aligned;\n}");
 }
 
@@ -77,16 +69,11 @@ constexpr AsmText ldsValueText(const char *types, int n) {
 /// their rows in LDS.
 constexpr AsmText columnText(const char *types, int n, int depth) {
   AsmText t;
-  int count = n / 2;
   t.add("{\n.reg .pred keep;\n.reg .b64 a, b;\nsetp.ne.b32 keep, 0, 0;\n"
         "wgmma.fence.sync.aligned;\n");
   for (int step = 0; step < depth / kChainStep; ++step) {
     // 16 rows of 128 bytes of either.
-    t.add("add.s64 a, %").add(count).add(", ").add(step * 128).add(";\n");
-    t.add("add.s64 b, %").add(count + 1).add(", ").add(step * 128);
-    t.add(";\n");
-    beginInstruction(t, types, n);
-    t.add(", a, b, keep, 1, 1, 1, 1;\n");
+    addStep(t, types, n, step * 128, step * 128, "1, 1");
     if (step == 0)
       t.add("setp.eq.b32 keep, 0, 0;\n");
   }

@@ -91,9 +91,7 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
           u32x4 v = u32x4(0);
           if (units.holds(u) && row[w] >= 0 && k < args.k)
             v = *(Global<const u32x4>)(base + (row[w] * args.a.stride + k) * 2);
-          this->x[u][i][w] = {
-              __nvvm_prmt(v[0], v[2], 0x5410), __nvvm_prmt(v[0], v[2], 0x7632),
-              __nvvm_prmt(v[1], v[3], 0x5410), __nvvm_prmt(v[1], v[3], 0x7632)};
+          this->x[u][i][w] = this->paired(v);
         }
       }
     }

@@ -133,15 +133,18 @@ template <class Problem, int Cluster> struct SkinnyCodes {
                                              u * 16 + laneId() % 4 * 4 + i)));
     }
 
+  protected:
+    /// Words of k as the fragments have them.
+    HK_MEM static u32x4 paired(u32x4 v) {
+      return {__nvvm_prmt(v[0], v[2], 0x5410), __nvvm_prmt(v[0], v[2], 0x7632),
+              __nvvm_prmt(v[1], v[3], 0x5410), __nvvm_prmt(v[1], v[3], 0x7632)};
+    }
+
   private:
     /// Eight lanes that read together have two rows and every fourth chunk.
     HK_MEM static u32 place(u8 *lds, int row, int chunk) {
       int turned = chunk ^ (chunk / 8 % 2 | row % 2 * 2);
       return ldsAddress(lds) + (waveId() * kRows + row) * kRow + turned * 16;
-    }
-    HK_MEM static u32x4 paired(u32x4 v) {
-      return {__nvvm_prmt(v[0], v[2], 0x5410), __nvvm_prmt(v[0], v[2], 0x7632),
-              __nvvm_prmt(v[1], v[3], 0x5410), __nvvm_prmt(v[1], v[3], 0x7632)};
     }
   };
 

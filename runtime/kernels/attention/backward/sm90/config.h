@@ -93,6 +93,14 @@ struct BulkBackwardWalk : BulkBackwardConfig<S, T> {
     HK_MEM LdsBarrier empty(u32 stage) const {
       return bar(1 + kStages + stage);
     }
+    /// By one thread, before the block meets.
+    HK_MEM void initBarriers() const {
+      ownedFull().init(1);
+      HK_UNROLL for (u32 s = 0; s < kStages; ++s) {
+        full(s).init(1);
+        empty(s).init(Config::kGroups * kGroupWarps);
+      }
+    }
     /// What is owned: registers are scarce.
     HK_MEM void setBlock(const BackwardBlock &w) const {
       *(LdsBlock *)u64(bar(1 + 2 * T.stages).at) = w;

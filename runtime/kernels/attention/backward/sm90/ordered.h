@@ -86,14 +86,9 @@ private:
                            const typename Walk::Layout &lds) {
     if (threadId() == 0) {
       HK_UNROLL for (int i = 0; i < 4; ++i) maps[i].prefetch();
-      constexpr u32 warps = Walk::kGroups * kGroupWarps;
-      lds.ownedFull().init(1);
-      HK_UNROLL for (u32 s = 0; s < Walk::kStages; ++s) {
-        lds.full(s).init(1);
-        lds.empty(s).init(warps);
-      }
+      lds.initBarriers();
       HK_UNROLL for (u32 s = 0; s < Walk::kSumStages; ++s) {
-        lds.sumsFull(s).init(warps);
+        lds.sumsFull(s).init(Walk::kGroups * kGroupWarps);
         lds.sumsEmpty(s).init(1);
       }
       publishBarriers();
