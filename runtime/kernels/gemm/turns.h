@@ -39,7 +39,7 @@ HK_DEV void turnFence() {
 /// registers, its writes in LDS. Then it multiplies, and gives the turn back.
 template <class F> HK_DEV void takeTurn(F products) {
   turnFence();
-  __builtin_amdgcn_s_waitcnt(0xc07f); // lgkmcnt(0)
+  waitLds();
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_s_setprio(1);
   turnFence();
