@@ -14,11 +14,23 @@
 #include "hk/Runtime/Seal.h"
 
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
 
 using namespace llvm;
 using namespace mlir::hk;
+
+std::string mlir::hk::hashOf(ArrayRef<StringRef> parts) {
+  SHA256 hash;
+  for (StringRef part : parts) {
+    hash.update(std::to_string(part.size()));
+    hash.update(":");
+    hash.update(part);
+  }
+  return toHex(hash.final(), /*LowerCase=*/true);
+}
 
 KernelCache::KernelCache(std::string path) : folder(std::move(path)) {
   if (folder.empty())

@@ -15,6 +15,7 @@
 #ifndef HK_LIB_COMPILER_KERNELCACHE_H
 #define HK_LIB_COMPILER_KERNELCACHE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -23,6 +24,9 @@
 #include <string>
 
 namespace mlir::hk {
+
+/// SHA-256 in hexadecimal digits; no two lists of parts share what is hashed.
+std::string hashOf(llvm::ArrayRef<llvm::StringRef> parts);
 
 /// Any number of threads may use it.
 class KernelCache {

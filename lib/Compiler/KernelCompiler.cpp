@@ -20,7 +20,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/ThreadPool.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -28,16 +27,6 @@
 
 using namespace llvm;
 using namespace mlir::hk;
-
-static std::string hashOf(ArrayRef<StringRef> parts) {
-  SHA256 hash;
-  for (StringRef part : parts) {
-    hash.update(std::to_string(part.size())); // no two lists share a stream
-    hash.update(":");
-    hash.update(part);
-  }
-  return toHex(hash.final(), /*LowerCase=*/true);
-}
 
 //===----------------------------------------------------------------------===//
 // Host CPUs
@@ -113,43 +102,16 @@ Expected<std::string> mlir::hk::resolveHostCpu(StringRef name) {
 // KernelCompiler
 //===----------------------------------------------------------------------===//
 
-/// Hash of the names and contents of all headers under the given folders.
-static Expected<std::string> hashHeaders(ArrayRef<std::string> folders) {
-  SmallVector<std::string> paths;
-  for (const std::string &folder : folders) {
-    std::error_code error;
-    for (sys::fs::recursive_directory_iterator it(folder, error), end;
-         it != end && !error; it.increment(error))
-      if (sys::path::extension(it->path()) == ".h")
-        paths.push_back(it->path());
-    if (error)
-      return createStringError(error,
-                               "cannot list the kernel headers in '%s': %s",
-                               folder.c_str(), error.message().c_str());
-  }
-  llvm::sort(paths);
-  SmallVector<std::string> contents;
-  for (const std::string &path : paths) {
-    Expected<std::string> text = readFile(path);
-    if (!text)
-      return text.takeError();
-    contents.push_back(sys::path::filename(path).str());
-    contents.push_back(std::move(*text));
-  }
-  SmallVector<StringRef> views(contents.begin(), contents.end());
-  return hashOf(views);
-}
-
 Expected<KernelCompiler> KernelCompiler::create(const CompileOptions &options) {
   KernelCompiler compiler(options);
   Expected<std::string> cpu = resolveHostCpu(options.hostCpu);
   if (!cpu)
     return cpu.takeError();
   compiler.options.hostCpu = *cpu;
-  Expected<std::string> headers = hashHeaders(
-      {options.kernelDirectory, options.includeDirectory + "/hk/Contract"});
+  Expected<KernelHeaders> headers = KernelHeaders::read(options);
   if (!headers)
     return headers.takeError();
+  compiler.headers = std::move(*headers);
   ErrorOr<std::string> clang = sys::findProgramByName(options.clang);
   if (!clang)
     return createStringError(
@@ -163,11 +125,10 @@ Expected<KernelCompiler> KernelCompiler::create(const CompileOptions &options) {
   if (sys::fs::real_path(*clang, real) || sys::fs::status(real, status))
     return createStringError("cannot inspect the compiler '%s'",
                              clang->c_str());
-  std::string identity =
+  compiler.identity =
       (real + ":" + Twine(status.getSize()) + ":" +
        Twine(status.getLastModificationTime().time_since_epoch().count()))
           .str();
-  compiler.environmentHash = hashOf({*headers, identity});
   compiler.cache = std::make_unique<KernelCache>(options.cacheDirectory);
   return compiler;
 }
@@ -215,7 +176,8 @@ Error KernelCompiler::compileOne(const ::hk::Target &target,
                                  KernelRecord &kernel) const {
   std::vector<std::string> flags = flagsFor(target);
   std::string joined = join(flags, "\n");
-  std::string key = hashOf({kernel.text, joined, environmentHash});
+  std::string key =
+      hashOf({kernel.text, joined, headers.hashFor(kernel.text), identity});
   if (std::optional<std::string> hit = cache->find(key)) {
     kernel.binary = std::move(*hit);
     return Error::success();

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Compiles the kernels of a section with clang, several at a time, through a
-// cache whose key is everything the result depends on: the text, the kernel and
-// contract headers, the compiler's version and the flags.
+// cache whose key is everything the result depends on: the text, the headers
+// that it includes, the compiler's version and the flags.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 #define HK_LIB_COMPILER_KERNELCOMPILER_H
 
 #include "KernelCache.h"
+#include "KernelHeaders.h"
 #include "Section.h"
 #include "hk/Compiler/Compiler.h"
 
@@ -52,7 +53,8 @@ private:
                          KernelRecord &kernel) const;
 
   CompileOptions options;
-  std::string environmentHash; // headers and compiler
+  KernelHeaders headers;
+  std::string identity; // of the compiler's file
   std::unique_ptr<KernelCache> cache;
 };
 

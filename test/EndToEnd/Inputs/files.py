@@ -14,12 +14,12 @@ import sys
 import time
 
 
-def compile_(model, *options, environment=None, limit=None):
+def compile_(model, *options, environment=None, limit=None, program="hk-compile"):
     """Runs hk-compile; `limit`: most bytes of any file it writes."""
     def prepare():
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    return subprocess.run(["hk-compile", model, *options], env=dict(os.environ, **(environment or {})),
+    return subprocess.run([program, model, *options], env=dict(os.environ, **(environment or {})),
                           preexec_fn=prepare, stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -123,6 +123,22 @@ def cache(model, folder):
         expect(compile_(model, *options, environment=environment), 0)
         assert open(folder + "/m.so", "rb").read() == before
         assert [open(entry, "rb").read() for entry in entries] == whole
+
+
+def headers(model, folder):
+    """A kernel is compiled again when a header changes that it includes, also through others; not for another one."""
+    program = shutil.which("hk-compile")
+    share = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(program))), "share", "hk")
+    shutil.copytree(os.path.dirname(program), folder + "/bin", symlinks=True,
+                    ignore=lambda _, names: [n for n in names if n != "hk-compile"])
+    shutil.copytree(share, folder + "/share/hk")
+    options = {"program": folder + "/bin/hk-compile", "environment": {"HK_CACHE_DIR": folder + "/cache"}}
+    for changed, kept in ((None, 1), ("attention/attention.h", 1), ("device/types.h", 2)):
+        if changed:
+            with open(f"{folder}/share/hk/kernels/{changed}", "a") as file:
+                file.write("// changed\n")
+        expect(compile_(model, "-o", folder + "/m.so", **options), 0)
+        assert len(files(folder + "/cache")) == kept, (changed, files(folder + "/cache"))
 
 
 def uncached(model, folder):
