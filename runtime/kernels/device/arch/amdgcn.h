@@ -24,10 +24,16 @@ HK_DEV int waveId() {
   return __builtin_amdgcn_readfirstlane(threadId() / kWave);
 }
 
+/// __builtin_amdgcn_s_waitcnt that is known to write no memory. Behind that one
+/// clang loads what is the same for all lanes by the vector unit, as it might
+/// have been overwritten.
+extern "C" __attribute__((device)) __declspec(noalias) void
+hkWaitCounters(int counters) __asm("llvm.amdgcn.s.waitcnt");
+
 /// Waits until this wave's accesses to LDS are done: lgkmcnt is 0, whatever the
 /// other counters are.
 HK_DEV void waitLds() {
-  __builtin_amdgcn_s_waitcnt(kArch == Arch::Gfx1100 ? 0xfc07 : 0xc07f);
+  hkWaitCounters(kArch == Arch::Gfx1100 ? 0xfc07 : 0xc07f);
 }
 
 /// Waits for all threads of the block; LDS writes before it are visible after.
