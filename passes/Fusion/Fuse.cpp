@@ -151,6 +151,15 @@ static Verdict explainRefusal(Verdict verdict, Operation *op,
                              stringifyFamilyKind(own->getKind()) + reads);
 }
 
+static LogicalResult refuseForeign(Operation *op) {
+  if (isa<tensor::InsertSliceOp>(op))
+    return op->emitOpError(
+        "can only put back what was written in a slice of a state; "
+        "hk.kv_cache_write writes rows of a state, hk.concat joins tensors");
+  return op->emitOpError("is neither an hk base operator nor a view; hk has no "
+                         "kernel for it");
+}
+
 LogicalResult HKFuse::fuse(func::FuncOp function, const ::hk::Target &target,
                            DecisionLog &decisions) {
   if (!function.getBody().hasOneBlock())
@@ -159,8 +168,7 @@ LogicalResult HKFuse::fuse(func::FuncOp function, const ::hk::Target &target,
   Block &block = function.getBody().front();
   for (Operation &op : block.without_terminator())
     if (!isBaseOp(&op) && !mayStayOutside(&op))
-      return op.emitOpError("is neither an hk base operator nor a view; hk has "
-                            "no kernel for it");
+      return refuseForeign(&op);
 
   PreparedBlock prepared = prepareBlock(block);
   DimSymbols dims(block);
@@ -241,6 +249,9 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
     Verdict verdict = table.join(together, op);
     if (!verdict.accepted() && together.size() > 1)
       verdict = table.join(id, op);
+    // That another kernel has to run between the two is no news.
+    if (verdict.getReason() == Reason::WouldCycle && !boundTo)
+      continue;
     decision.candidates.push_back(
         candidate("join", with, explainRefusal(verdict, op, family, context),
                   "it reads what that makes"));
@@ -281,6 +292,16 @@ void HKFuse::settleRefusals(Operation *op, ArrayRef<Operation *> refusing,
       refuse(op, decision.candidates[next++]);
 }
 
+/// The operator of `group` that makes an operand of `op`, perhaps through
+/// views.
+static Operation *madeFor(Operation *op, const FusionGroup &group) {
+  for (Value operand : op->getOperands())
+    if (Operation *def = rootOfViews(operand).getDefiningOp();
+        def && llvm::is_contained(group.ops, def))
+      return def;
+  return group.ops.back();
+}
+
 /// What makes operands of `op` goes to its kernel, the last candidate, if that
 /// can compute it and nothing else reads it.
 void HKFuse::takeInProducers(Operation *op, FusionTable::GroupId reader,
@@ -290,7 +311,7 @@ void HKFuse::takeInProducers(Operation *op, FusionTable::GroupId reader,
     if (producer == reader || table.get(producer).ops.empty() ||
         table.get(producer).family == table.get(reader).family)
       continue;
-    Operation *with = table.get(producer).ops.back();
+    Operation *with = madeFor(op, table.get(producer));
     // Kernels of another kind may have producers that they could not take in.
     // What was fused before has no family.
     SmallVector<Operation *> others;

@@ -427,11 +427,21 @@ Verdict FusionTable::takeIn(GroupId into, GroupId from) {
            v = viewSource(v.getDefiningOp()))
         insertInOrder(added, v.getDefiningOp());
     }
+  Verdict escaping = Verdict::accept();
   for (Operation *op : llvm::reverse(added)) {
     // First what no other use of the value would change.
     Verdict verdict = reader.family->canTakeIn(ops, op, context);
-    if (!verdict.accepted())
-      return verdict;
+    if (!verdict.accepted()) {
+      bool isRead = llvm::any_of(op->getUsers(), [&](Operation *user) {
+        return llvm::is_contained(ops, user);
+      });
+      if (isRead || verdict.getReason() == Reason::OtherFamily)
+        return verdict;
+      // It is no operand, so what was said of it as one is not why.
+      escaping = Verdict::refuse(Reason::ResultEscapes,
+                                 nameOf(op) + " is needed elsewhere as well");
+      continue;
+    }
     if (isView(op) && !llvm::is_contained(taken.ops, op) && !isClonable(op))
       return refuseSizes(op);
     if (!staysInside(op, ops, into, from))
@@ -439,6 +449,8 @@ Verdict FusionTable::takeIn(GroupId into, GroupId from) {
                              nameOf(op) + " is needed elsewhere as well");
     insertInOrder(ops, op);
   }
+  if (!escaping.accepted())
+    return escaping;
   if (Verdict state = checkLaterRead(into, from); !state.accepted())
     return state;
   if (reader.numBaseOps + taken.numBaseOps > maxOps)

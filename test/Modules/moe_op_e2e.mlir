@@ -1,9 +1,8 @@
 // A layer of experts: both products, the gate between them and the sum over the experts of
 // a token, in the order of the slots; with routing in front of it in @routed. Launches: the
-// product with its gate, the second product, the router's weight (its column is a view of
-// which a product's epilogue cannot tell the rows), the sum; in @routed two more, top-k with
-// softmax, and the order with the bounds.
-// HK-LAUNCHES: 6
+// product with its gate, the second product with the router's weight, the sum over slots that a
+// transpose puts in front; in @routed two more, top-k with softmax, and the order with the bounds.
+// HK-LAUNCHES: 5 @bf16=3 @f32=3
 // HK-DIMS: x.0=1 weights.0=1 logits.0=1 r.0=1 sorted.0=32 experts.0=2
 // HK-DIMS: x.0=7 weights.0=7 logits.0=7 r.0=7 sorted.0=80 experts.0=5
 // HK-DIMS: x.0=64 weights.0=64 logits.0=64 r.0=64 sorted.0=176 experts.0=11

@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
   cl::opt<std::string> clang("clang", cl::init(options.clang),
                              cl::cat(category),
                              cl::desc("The clang that compiles kernels"));
-  cl::opt<unsigned> jobs("j", cl::init(0), cl::cat(category),
+  cl::opt<unsigned> jobs("j", cl::Prefix, cl::init(0), cl::cat(category),
                          cl::desc("Parallel compilations; 0: all cores"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "hk ahead-of-time compiler\n");

@@ -400,6 +400,50 @@ static Verdict checkExchange(ArrayRef<Operation *> ops,
   return Verdict::accept();
 }
 
+/// The elements of the operand of `transpose` that one of its uses needs.
+static AffineMap mapThrough(TransposeOp transpose, OpOperand &use) {
+  SmallVector<AffineMap> maps = operandMapsOf(use.getOwner());
+  AffineMap map = maps.empty() ? AffineMap() : maps[use.getOperandNumber()];
+  return map ? transpose.getOperandMaps().front().compose(map) : AffineMap();
+}
+
+static bool isRowDim(AffineMap map, int64_t dim) {
+  return map && map.getResult(dim) == getAffineDimExpr(dim, map.getContext());
+}
+
+/// Whether `op` moves rows for members only, which need those of its operand:
+/// slices that are put in front of hk.sum_slices. Nobody stores its result, so
+/// its rows are those that its readers ask for.
+static bool isReadThrough(Operation *op,
+                          const llvm::SmallPtrSetImpl<Operation *> &members) {
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose || op->use_empty() || transpose.getPermutation().empty() ||
+      transpose.getPermutation().front() == 0)
+    return false;
+  return llvm::all_of(op->getUses(), [&](OpOperand &use) {
+    return members.contains(use.getOwner()) &&
+           isRowDim(mapThrough(transpose, use), 0);
+  });
+}
+
+/// Whether `operand` is needed in its own row only; where a transpose is read
+/// through, its operand is, which `source` becomes.
+static bool
+staysInRowThrough(OpOperand &operand, int64_t numRows, Value &source,
+                  const llvm::SmallPtrSetImpl<Operation *> &members) {
+  source = operand.get();
+  auto transpose = source.getDefiningOp<TransposeOp>();
+  if (!transpose || !members.contains(transpose) ||
+      !isReadThrough(transpose, members))
+    return staysInRow(operand, numRows);
+  source = transpose.getInput();
+  AffineMap map = mapThrough(transpose, operand);
+  return numRows != 0 && numRows < int64_t(map.getNumResults()) &&
+         llvm::all_of(
+             llvm::seq<int64_t>(0, numRows),
+             [&](int64_t dim) { return isRowDim(map, dim); });
+}
+
 /// Whether each operator reduces a part of a row that fits, and needs nothing
 /// of other rows that the group makes.
 static Verdict checkMembers(ArrayRef<Operation *> ops,
@@ -408,7 +452,7 @@ static Verdict checkMembers(ArrayRef<Operation *> ops,
                             const DimSymbols &dims, const RowDims &rows) {
   int64_t numRows = rows.sizes.size();
   for (Operation *op : ops) {
-    if (hasNoRows(op))
+    if (hasNoRows(op) || isReadThrough(op, members))
       continue;
     // Its rows are those of its operand.
     bool isTransposed = isTransposedStore(
@@ -417,16 +461,18 @@ static Verdict checkMembers(ArrayRef<Operation *> ops,
         !segments.accepted())
       return segments;
     for (OpOperand &operand : op->getOpOperands()) {
-      Operation *producer = operand.get().getDefiningOp();
+      Value source;
+      bool inRow = staysInRowThrough(operand, numRows, source, members);
+      Operation *producer = source.getDefiningOp();
       if (!producer || !members.contains(producer) || hasNoRows(producer))
         continue;
       if (isa<KVCacheWriteOp>(producer))
         return Verdict::refuse(Reason::StateReadAndWritten,
                                "a written cache is read in the same kernel");
-      ArrayRef<DimName> shape = dims.shape(operand.get());
+      ArrayRef<DimName> shape = dims.shape(source);
       bool sameRows = int64_t(shape.size()) >= numRows &&
                       shape.take_front(numRows) == ArrayRef(rows.sizes);
-      if (!sameRows || !(isTransposed || staysInRow(operand, numRows)))
+      if (!sameRows || !(isTransposed || inRow))
         return Verdict::refuse(Reason::CrossesRows,
                                op->getName().getStringRef() +
                                    " needs other rows of its operand");
@@ -465,7 +511,7 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
     for (Value operand : op->getOperands())
       if (!members.contains(operand.getDefiningOp()))
         operands.insert(operand);
-    if (hasNoRows(op))
+    if (hasNoRows(op) || (!findsAnyRow(op) && isReadThrough(op, members)))
       continue;
     bool isTransposed = isTransposedStore(
         op, [&](Operation *other) { return members.contains(other); });

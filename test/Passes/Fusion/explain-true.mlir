@@ -4,7 +4,7 @@
 // RUN: hk-compile %s --target=gfx942 --explain --emit=mlir -o - | FileCheck %s --check-prefix=NEVER
 
 // That one needs the other is no news.
-// NEVER-NOT: share a launch with{{.*}}would have to run first
+// NEVER-NOT: would have to run first
 // A product takes nothing in, whoever else reads its operand.
 // NEVER-NOT: not fused {{.*}}hk.matmul / take in
 
@@ -60,6 +60,22 @@ func.func @transposed_in_memory(%q: tensor<?x4x24xbf16>, %w: tensor<4x24x32xbf16
   %m = hk.matmul %t, %w : tensor<4x?x24xbf16>, tensor<4x24x32xbf16> -> tensor<4x?x32xbf16>
   %y = hk.transpose %m [1, 0, 2] : tensor<4x?x32xbf16> -> tensor<?x4x32xbf16>
   return %y : tensor<?x4x32xbf16>
+}
+
+// What else the kernel in front makes is no operand of the product, and not why.
+// CHECK-DAG: not fused (result-escapes): hk.cumsum / take in hk.exp: hk.neg is needed elsewhere as well
+func.func @beside_an_operand(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xbf16>) {
+  %0 = hk.exp %x : tensor<?x64xf32>
+  %1 = hk.neg %0 : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %2 = hk.cumsum inclusive %0 : tensor<?x64xf32>
+  return %2, %1 : tensor<?x64xf32>, tensor<?x64xbf16>
+}
+func.func @norm_and_cast(%x: tensor<?x64xbf16>, %n: tensor<64xbf16>, %w: tensor<8x64xf32>, %v: tensor<96x64xbf16>) -> (tensor<?x8xf32>, tensor<?x96xbf16>) {
+  %0 = hk.rms_norm %x, %n epsilon 1.0e-06 : tensor<?x64xbf16>, tensor<64xbf16>
+  %1 = hk.cast %0 : tensor<?x64xbf16> -> tensor<?x64xf32>
+  %2 = hk.matmul %1, %w transpose_b : tensor<?x64xf32>, tensor<8x64xf32> -> tensor<?x8xf32>
+  %3 = hk.matmul %0, %v transpose_b : tensor<?x64xbf16>, tensor<96x64xbf16> -> tensor<?x96xbf16>
+  return %2, %3 : tensor<?x8xf32>, tensor<?x96xbf16>
 }
 
 // Two equal layers: a line for both.

@@ -15,6 +15,32 @@ func.func @gated_norm_quantize(%x: tensor<?x8x128xbf16>, %z: tensor<?x8x128xbf16
   return %q, %s : tensor<?x1024xf8E4M3FN>, tensor<?x8xf32>
 }
 
+// Slices that a transpose puts in front of a sum are those of the same row: the
+// weighted results of a token's experts.
+// CHECK-LABEL: func @sum_of_experts
+// CHECK-COUNT-1: hk.fused rowwise
+// CHECK-NOT: hk.fused
+func.func @sum_of_experts(%y: tensor<?x72xbf16>, %place: tensor<?x4xi32>, %w: tensor<?x4x1xf32>, %r: tensor<?x72xbf16>, %n: tensor<72xbf16>) -> (tensor<?x72xbf16>, tensor<?x72xbf16>) {
+  %e = hk.gather_rows %y, %place : tensor<?x72xbf16>, tensor<?x4xi32> -> tensor<?x4x72xbf16>
+  %m = hk.mul %e, %w : tensor<?x4x72xbf16>, tensor<?x4x1xf32> -> tensor<?x4x72xf32>
+  %s = hk.transpose %m [1, 0, 2] : tensor<?x4x72xf32> -> tensor<4x?x72xf32>
+  %o = hk.sum_slices %s : tensor<4x?x72xf32> -> tensor<?x72xbf16>
+  %u = hk.add %o, %r : tensor<?x72xbf16>
+  %q = hk.rms_norm %u, %n epsilon 1.0e-05 : tensor<?x72xbf16>, tensor<72xbf16>
+  return %u, %q : tensor<?x72xbf16>, tensor<?x72xbf16>
+}
+
+// What is needed elsewhere as well is stored in its own order, by a kernel that
+// has other rows than the sum.
+// CHECK-LABEL: func @sum_and_slices
+// CHECK-COUNT-2: hk.fused rowwise
+func.func @sum_and_slices(%x: tensor<?x4x72xf32>) -> (tensor<?x72xbf16>, tensor<4x?x72xf32>) {
+  %m = hk.exp %x : tensor<?x4x72xf32>
+  %s = hk.transpose %m [1, 0, 2] : tensor<?x4x72xf32> -> tensor<4x?x72xf32>
+  %o = hk.sum_slices %s : tensor<4x?x72xf32> -> tensor<?x72xbf16>
+  return %o, %s : tensor<?x72xbf16>, tensor<4x?x72xf32>
+}
+
 // CHECK-LABEL: func @two_norms
 // CHECK-COUNT-1: hk.fused rowwise
 func.func @two_norms(%x: tensor<?x512xbf16>, %v: tensor<512xbf16>, %w: tensor<512xbf16>) -> (tensor<?x512xbf16>, tensor<?x512xbf16>) {
