@@ -1,4 +1,4 @@
-// On CDNA the vector units bound short rows: no lane is idle, and a thread has several chunks.
+// On CDNA the vector units bound short rows: no lane is idle, and a thread has several chunks. On sm_90a it has one.
 // RUN: hk-compile %s --emit=kernels --target=gfx942 -o - | FileCheck %s
 // RUN: hk-compile %s --emit=kernels --target=gfx950 -o - | FileCheck %s
 // RUN: hk-compile %s --emit=kernels --target=sm_90a -o - | FileCheck %s --check-prefix=SM90
@@ -9,8 +9,8 @@
 // CHECK: rowOfThread<32, 6>
 // CHECK: Piece<i32, 2, 6, true>
 // SM90-LABEL: ==== @silu for
-// SM90: rowOfThread<16, 16>
-// SM90: Piece<i32, 1, 16, false>
+// SM90: rowOfThread<16, 12>
+// SM90: Piece<i32, 1, 12, true>
 func.func @act(%x: tensor<?x96xbf16>) -> tensor<?x96xbf16> {
   %y = hk.silu %x : tensor<?x96xbf16>
   return %y : tensor<?x96xbf16>
