@@ -13,8 +13,9 @@
 // This is done on memrefs, where a problem may read what another one of its
 // launch writes; the memory of both is live then, which hk-plan-arena sees. The
 // words in which blocks are counted are zero when a launch begins: those of all
-// ordered launches of a function are zeroed by one launch in front of them. So
-// what all of them save must be more than that takes.
+// ordered launches of a function are zeroed by a problem of a launch in front
+// of them that may have one more, or else by a launch of its own. So what all
+// of them save must be more than that takes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,6 +83,14 @@ struct Run {
   }
 };
 
+/// A launch in front of all that zeroes the words, beside its own kernel, and
+/// what it takes longer for that.
+struct Host {
+  LaunchOp launch;
+  KernelOp joint;
+  double microseconds;
+};
+
 /// The dim symbols of the joint kernel of a run.
 class RunDims {
 public:
@@ -118,9 +127,10 @@ public:
   using Report = llvm::function_ref<void(LaunchOp, LaunchOp, const Verdict &)>;
 
   FunctionOrder(func::FuncOp function, const ::hk::Target &target,
-                SymbolTable &symbols, JointKernels &kernels, DecisionLog &log)
+                SymbolTable &symbols, JointKernels &kernels,
+                JointKernels &besides, DecisionLog &log)
       : function(function), target(target), symbols(symbols), kernels(kernels),
-        log(log) {
+        besides(besides), log(log) {
     if (VersionAttr version = versionOf(function))
       mostSize = version.getAtMost();
   }
@@ -137,15 +147,16 @@ public:
     llvm::erase_if(runs,
                    [](const Run &run) { return run.launches.size() < 2; });
     double least = leastSaved(offers);
-    bool pays =
-        least > target.launchMicroseconds + ::hk::kOrderedFunctionMicroseconds;
+    std::optional<Host> host = findHost(runs);
+    double cost = host ? host->microseconds : target.launchMicroseconds;
+    bool pays = least > cost + (host ? 0 : ::hk::kOrderedFunctionMicroseconds);
     for (Offer &offer : offers) {
       if (!pays && offer.choice.verdict.accepted())
         offer.choice.verdict = Verdict::refuse(
             Reason::CostlierFused,
             llvm::formatv("all waits of the function save {0:f1} us and the "
                           "launch that zeroes their counters takes {1:f1}",
-                          least, target.launchMicroseconds)
+                          least, cost)
                 .str());
       report(offer.launch, offer.other, offer.choice.verdict);
     }
@@ -155,8 +166,8 @@ public:
     for (const Run &run : runs)
       fewer += int64_t(run.launches.size()) - 1;
     for (ArrayRef<Run> rest = runs; !rest.empty();
-         rest = rest.drop_front(std::min(rest.size(), kMostZeroed)))
-      replace(rest.take_front(kMostZeroed));
+         rest = rest.drop_front(std::min(rest.size(), kMostZeroed)), host = {})
+      replace(rest.take_front(kMostZeroed), host);
     return fewer;
   }
 
@@ -233,18 +244,77 @@ private:
     return kernels.get(members, mostSize);
   }
 
-  void replace(ArrayRef<Run> runs) {
-    OpBuilder builder(runs.front().launches.front());
-    Location loc = function.getLoc();
-    int64_t words = int64_t(runs.size()) * ::hk::kOrderWords;
-    Value all = memref::AllocOp::create(
-        builder, loc, MemRefType::get({words}, builder.getI32Type()));
+  /// The kernel that zeroes the words of up to `count` launches.
+  KernelOp zeroKernelOf(size_t count) {
+    int64_t words = int64_t(std::min(count, kMostZeroed)) * ::hk::kOrderWords;
     FailureOr<KernelOp> zero =
-        zeroKernel(words, "words", target, symbols, loc, log);
+        zeroKernel(words, "words", target, symbols, function.getLoc(), log);
     if (failed(zero))
       llvm::report_fatal_error("no tile for a row of zeros");
-    LaunchOp::create(builder, loc, TypeRange(), zero->getSymName(),
-                     ValueRange(), all, SmallVector<bool>{false});
+    return *zero;
+  }
+
+  /// The last launch in front of the runs that may zero their words as well, in
+  /// less time than a launch takes.
+  std::optional<Host> findHost(ArrayRef<Run> runs) {
+    if (runs.empty())
+      return std::nullopt;
+    KernelOp zero = zeroKernelOf(runs.size());
+    const Family &family = familyOf(zero.getFamily());
+    double apart =
+        family.getMicroseconds(zero, variantFor(zero, {}), target, {});
+    Operation *op = runs.front().launches.front();
+    while ((op = op->getPrevNode())) {
+      auto launch = dyn_cast<LaunchOp>(op);
+      if (!launch || llvm::is_contained(launch.getReadsOut(), true))
+        continue;
+      KernelOp kernel = kernelOf(launch);
+      const Family &own = familyOf(kernel.getFamily());
+      if (kernel->hasAttr(kSendsAttrName) ||
+          !own.mayShareWith(zero.getFamily()) ||
+          !family.mayShareWith(kernel.getFamily()) ||
+          own.getOrderedThreads(kernel, target).empty())
+        continue;
+      RunDims names;
+      JointMember first{kernel, names.add(kernel, Run{{launch}, kernel})};
+      JointChoice choice =
+          besides.get({first, JointMember{zero, {}}}, mostSize);
+      if (choice.verdict.accepted())
+        return Host{launch, choice.kernel,
+                    apart - *llvm::min_element(choice.saved)};
+    }
+    return std::nullopt;
+  }
+
+  /// Memory of the words of `runs`, zero when the first one begins.
+  Value zeroedWords(ArrayRef<Run> runs, std::optional<Host> host) {
+    LaunchOp before = host ? host->launch : runs.front().launches.front();
+    OpBuilder builder(before);
+    Location loc = function.getLoc();
+    KernelOp zero = zeroKernelOf(runs.size());
+    Value all = memref::AllocOp::create(
+        builder, loc,
+        MemRefType::get({int64_t(runs.size()) * ::hk::kOrderWords},
+                        builder.getI32Type()));
+    SmallVector<Value> inputs, outs;
+    if (host) {
+      llvm::append_range(inputs, before.getInputs());
+      llvm::append_range(outs, before.getOuts());
+      loc = before.getLoc();
+    }
+    outs.push_back(all);
+    KernelOp kernel = host ? host->joint : zero;
+    LaunchOp::create(builder, loc, TypeRange(), kernel.getSymName(), inputs,
+                     outs, SmallVector<bool>(outs.size(), false));
+    if (host)
+      before.erase();
+    return all;
+  }
+
+  void replace(ArrayRef<Run> runs, std::optional<Host> host) {
+    Value all = zeroedWords(runs, host);
+    OpBuilder builder(function.getContext());
+    Location loc = function.getLoc();
     for (auto [index, run] : llvm::enumerate(runs)) {
       LaunchOp last = run.launches.back();
       builder.setInsertionPoint(last);
@@ -273,7 +343,7 @@ private:
   func::FuncOp function;
   const ::hk::Target &target;
   SymbolTable &symbols;
-  JointKernels &kernels;
+  JointKernels &kernels, &besides;
   DecisionLog &log;
   int64_t mostSize = kUnboundedSize;
 };
@@ -295,17 +365,18 @@ struct HKOrderLaunches
     DecisionLog own;
     DecisionLog &decisions = log ? *log : own;
     JointKernels kernels(*target, symbols, /*ordered=*/true, decisions);
+    JointKernels besides(*target, symbols, /*ordered=*/false, decisions);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic() && !function.isExternal())
-        numOrdered +=
-            FunctionOrder(function, *target, symbols, kernels, decisions)
-                .run([&](LaunchOp launch, LaunchOp other,
-                         const Verdict &verdict) {
-                  reportJoint({"hk-order-launches", "NotOrdered",
-                               "wait in the launch of",
-                               "it needs what that makes"},
-                              launch, other, verdict, decisions);
-                });
+        numOrdered += FunctionOrder(function, *target, symbols, kernels,
+                                    besides, decisions)
+                          .run([&](LaunchOp launch, LaunchOp other,
+                                   const Verdict &verdict) {
+                            reportJoint({"hk-order-launches", "NotOrdered",
+                                         "wait in the launch of",
+                                         "it needs what that makes"},
+                                        launch, other, verdict, decisions);
+                          });
     eraseUnlaunched(getOperation(), symbols);
   }
 

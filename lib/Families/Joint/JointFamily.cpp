@@ -38,9 +38,15 @@ public:
 
   SmallVector<int64_t>
   getSharedThreads(KernelOp joint, const ::hk::Target &target) const override {
-    bool ordered = isOrdered(joint);
+    // Beside counters that are made of nothing, a block of zeros, rows need not
+    // have been measured.
+    std::vector<KernelOp> problems = joint.getProblems();
+    bool ordered =
+        isOrdered(joint) || llvm::any_of(problems, [](KernelOp problem) {
+          return problem.getNumInputs() == 0;
+        });
     std::optional<SmallVector<int64_t>> common;
-    for (KernelOp problem : joint.getProblems()) {
+    for (KernelOp problem : problems) {
       const Family &family = familyOf(problem.getFamily());
       SmallVector<int64_t> own = ordered
                                      ? family.getOrderedThreads(problem, target)

@@ -324,7 +324,8 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
       rank({int32_t(rows), int32_t(rows * perRow), int32_t(vec),
             int32_t(slots)});
   };
-  if (::hk::boundByIssue(target) && !wholeRows && chunks <= kDenseThreads) {
+  if (::hk::boundByIssue(target) && !wholeRows && chunks <= kDenseThreads &&
+      !asked) {
     // Few rows do not fill the chip: the latency of a thread is their time.
     std::optional<int64_t> rows = RowPlan::flatSize(plan.rows());
     if (rows && *rows * chunks < int64_t(target.computeUnits) * kDenseThreads)

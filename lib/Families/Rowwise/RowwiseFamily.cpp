@@ -239,12 +239,14 @@ RowwiseFamily::getOrderedThreads(KernelOp kernel,
                                  const ::hk::Target &target) const {
   DimSymbols dims = DimSymbols::ofKernel(kernel);
   RowPlan plan(kernel, dims);
-  if (plan.exchange() || plan.widest() == 0 || splitsRows(plan))
+  // Rows that are made of nothing are a few counters, whatever their tile.
+  bool counters = kernel.getNumInputs() == 0;
+  if (plan.exchange() || plan.widest() == 0 || (splitsRows(plan) && !counters))
     return {};
   SmallVector<int64_t> counts;
-  if (!plan.selections().empty()) {
+  if (!plan.selections().empty() || counters) {
     for (int64_t threads = target.waveSize; threads <= target.maxThreads;
-         threads *= 2)
+         threads = counters ? threads + target.waveSize : threads * 2)
       counts.push_back(threads);
     return counts;
   }
