@@ -9,25 +9,26 @@
 // EXPLAIN-DAG: (disabled): {{.*}} warp_specialised: the chip sums fp8 products of 128 of k with 14 bits, a strict product with those of f32; `accumulation tensor_core` allows it
 // EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the columns of a pair alternate
 
-// Few rows to an expert: tiles of 64 rows; more: of 128. No tile shares B with a neighbour, whose
-// expert may be another.
+// Few rows to an expert: tiles of 64 rows; more: of 128, of which two neighbours along the columns
+// share the rows of A. No tile shares B with a neighbour along the rows, whose expert may be another.
 // CHECK-LABEL: hk.kernel @grouped_matmul gemm
 // CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, {{.*}}, wm = 1, {{.*}}loop = warp_specialised> threads 256
-// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised> threads 384
-// CHECK-NOT: cluster
+// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised, cluster = 2> threads 384
 // CHECK: hk.launch @grouped_matmul
+// TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>, 2>;
 func.func @bounds(%x: tensor<?x4096xbf16>, %w: tensor<8x4096x4096xbf16>, %bounds: tensor<9xi32>) -> tensor<?x4096xbf16> {
   %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x4096xbf16>, tensor<8x4096x4096xbf16> groups tensor<9xi32> -> tensor<?x4096xbf16>
   return %y : tensor<?x4096xbf16>
 }
 
-// Two blocks of 64 places of one expert fill a tile of 128 rows.
+// Two blocks of 64 places of one expert fill a tile of 128 rows. Rows that an order names come to
+// each block by themselves.
 // CHECK-LABEL: hk.kernel @grouped_matmul_0 gemm
 // CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, {{.*}}loop = warp_specialised> threads 256
 // CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, {{.*}}loop = warp_specialised> threads 384
 // CHECK: hk.launch @grouped_matmul_0
 // TEXT: GroupedWarpSpecialised<GemmProblem<
-// TEXT: GroupProblem<GroupForm::Blocks, true, 64, 2>>;
+// TEXT: GroupProblem<GroupForm::Blocks, true, 64, 2>, 1>;
 func.func @sorted(%x: tensor<?x2048xbf16>, %w: tensor<128x768x2048xbf16>, %order: tensor<?xi32>, %experts: tensor<?xi32>) -> tensor<?x768xbf16> {
   %y = hk.grouped_matmul %x, %w blocks %experts order %order transpose_b block 64 top_k 2 : tensor<?x2048xbf16>, tensor<128x768x2048xbf16> groups tensor<?xi32> order tensor<?xi32> -> tensor<?x768xbf16>
   return %y : tensor<?x768xbf16>

@@ -98,11 +98,11 @@ double mlir::hk::gemmVariantMicroseconds(KernelOp kernel, GemmTileAttr tile,
           ? GroupGrid(kernel, gemm.grouped()).sizeOf(kernel, gemm, sizeOf)
           : gemmSizeOf(kernel, gemm, rows, sizeOf);
   ::hk::GemmTile own = {
-      int32_t(tile.getBm()),     int32_t(tile.getBn()),
-      int32_t(tile.getBk()),     int32_t(tile.getWm()),
-      int32_t(tile.getWn()),     int32_t(tile.getStages()),
+      int32_t(tile.getBm()), int32_t(tile.getBn()), int32_t(tile.getBk()),
+      int32_t(tile.getWm()), int32_t(tile.getWn()), int32_t(tile.getStages()),
       int32_t(tile.getSplitK()), static_cast<::hk::GemmLoop>(tile.getLoop()),
-      int32_t(tile.getCluster())};
+      // Of groups' products a cluster shares A, which costs and saves no tiles.
+      gemm.grouped() ? 1 : int32_t(tile.getCluster())};
   return ::hk::gemmMicroseconds(target, own, classOf(kernel, gemm, target),
                                 size);
 }

@@ -475,6 +475,8 @@ private:
       os << ", " << groupProblemText(gemm.grouped());
       if (isBlocks(variant) && !gemm.groupsK())
         os << ", " << textOf(tile.getLoop()).name;
+      if (isMapped(variant))
+        os << ", " << tile.getCluster();
     } else if (!isBlocks(variant)) {
       os << ", " << tile.getCluster();
     }

@@ -191,7 +191,8 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
   // A box of B is half of a pair or, where a cluster shares B, what one of its
   // blocks brings of that.
   int64_t rowsB = tile.getBn() / (gemm.isPair() ? 2 : 1);
-  if (tile.getLoop() == GemmLoop::warp_specialised)
+  // Clusters of groups' products share A.
+  if (tile.getLoop() == GemmLoop::warp_specialised && !gemm.grouped())
     rowsB = ::hk::bulkBoxRows(int32_t(rowsB), tile.getCluster());
   MapBuilder maps{ArgumentWords(kernel)};
   SmallVector<hk_tensor_map_abi> result;

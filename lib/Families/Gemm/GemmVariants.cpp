@@ -105,8 +105,10 @@ public:
       else
         choices.push_back({range.most, *best});
     }
-    for (const Choice &choice : choices)
+    for (Choice &choice : choices) {
+      choice.tile.cluster = sharersOfRows(choice.tile);
       build(choice.tile, choice.most);
+    }
     return success();
   }
 
@@ -278,9 +280,20 @@ private:
     return diag;
   }
 
-  /// Tiles of a cluster along m.
-  static int64_t spread(const ::hk::GemmTile &tile) {
-    return tile.loop == ::hk::GemmLoop::WarpSpecialised ? tile.cluster : 1;
+  /// Tiles of a cluster along m, or along n.
+  int64_t spread(const ::hk::GemmTile &tile, bool alongM) {
+    bool spreads = tile.loop == ::hk::GemmLoop::WarpSpecialised &&
+                   alongM == !groups.has_value();
+    return spreads ? tile.cluster : 1;
+  }
+  /// Blocks of neighbouring columns that share the rows of a group, where the
+  /// copy engine brings them: such tiles get as much of the L2 cache's rate as
+  /// there is (benchmarks/results/h200-moe.md).
+  int32_t sharersOfRows(const ::hk::GemmTile &tile) {
+    bool shares = groups && groups->hasRows() && !gemm.grouped().isBlocks() &&
+                  !gemm.operand(GemmSide::Lhs).gathered && tile.wm == 2 &&
+                  tile.loop == ::hk::GemmLoop::WarpSpecialised;
+    return shares ? 2 : tile.cluster;
   }
 
   void build(const ::hk::GemmTile &tile, int64_t most) {
@@ -295,8 +308,9 @@ private:
     Value m = launch.size(rows().name);
     // Both halves of a pair lie in the block's tile of bn columns.
     LaunchDims grid = launch.grid(
-        launch.ceilDivide(launch.size(productColumns().name), tile.bn),
-        launch.ceilDivide(m, int64_t(tile.bm) * spread(tile)),
+        launch.ceilDivide(launch.size(productColumns().name),
+                          tile.bn * spread(tile, /*alongM=*/false)),
+        launch.ceilDivide(m, tile.bm * spread(tile, /*alongM=*/true)),
         launch.constant(tile.splitK));
     if (most != kUnbounded)
       grid.condition =

@@ -31,7 +31,7 @@ template <class Config> struct BulkRowsOfB {
   /// The blocks of a cluster bring the boxes of a part in turns.
   static constexpr int kBoxRows =
       Config::kColumnsOfB ? kBulkPanelColumns
-                          : bulkBoxRows(kPartRows, Config::kCluster);
+                          : bulkBoxRows(kPartRows, Config::kSharersOfB);
   static constexpr int kBoxes = kPartRows / kBoxRows;
   static_assert(kBoxRows % 8 == 0 && kPartRows % kBoxRows == 0,
                 "boxes begin where the swizzle does");
@@ -44,8 +44,9 @@ template <class Config> struct BulkRowsOfB {
   HK_MEM void fill(const WarpPlace &at, int k, int batch, u32 stage) const {
     LdsBarrier full = lds.full(stage);
     HK_UNROLL for (int part = 0; part < kParts; ++part)
-        HK_UNROLL for (int turn = 0; turn < kBoxes; turn += Config::kCluster) {
-      if (kBoxes % Config::kCluster != 0 && turn + int(rank) >= kBoxes)
+        HK_UNROLL for (int turn = 0; turn < kBoxes;
+                       turn += Config::kSharersOfB) {
+      if (kBoxes % Config::kSharersOfB != 0 && turn + int(rank) >= kBoxes)
         continue;
       int first = (turn + int(rank)) * kBoxRows;
       u32 to = lds.stageB(stage) + u32(part * kPartRows + first) * Config::kRow;
@@ -53,8 +54,8 @@ template <class Config> struct BulkRowsOfB {
       int matrix = Config::kOne == OneMatrix::OfB ? 0 : batch;
       BoxPlace from = Config::kColumnsOfB ? BoxPlace{row, k, matrix}
                                           : BoxPlace{k, row, matrix};
-      if constexpr (Config::kCluster > 1)
-        loadBoxes(to, map, full, from, (1 << Config::kCluster) - 1);
+      if constexpr (Config::kSharersOfB > 1)
+        loadBoxes(to, map, full, from, (1 << Config::kSharersOfB) - 1);
       else
         loadBox(to, map, full, from);
     }
@@ -70,12 +71,14 @@ struct BulkLoader {
 
   const TensorMap *maps;
   BulkRowsOfB<Config> b;
+  u32 rank;
   int batches;
 
   HK_MEM BulkLoader(const TensorMap *maps, const typename Config::Layout &lds,
                     u32 rank, const GemmArgs &args)
-      : maps(maps), b{maps[1], lds, rank, int(args.n)},
-        batches(int(args.batches)) {}
+      : maps(maps),
+        b{maps[1], lds, Config::kSharersOfB > 1 ? rank : 0, int(args.n)},
+        rank(Config::kSharersOfA > 1 ? rank : 0), batches(int(args.batches)) {}
 
   HK_MEM static bool works() { return Threads == 1 || laneId() == 0; }
   HK_MEM void begin(const WarpPlace &) const {}
@@ -87,10 +90,16 @@ struct BulkLoader {
     full.expect(Config::kBytesB + boxes * BoxRows * Config::kRow);
     int k = at.k0 + step * Config::T.bk;
     int batch = Config::T.splitK > 1 ? at.matrix % batches : at.matrix;
-    for (int i = 0; i < boxes; ++i)
-      loadBox(b.lds.stageA(stage) + i * BoxRows * Config::kRow, maps[0], full,
-              BoxPlace{k, at.row + i * BoxRows,
-                       Config::kOne == OneMatrix::OfA ? 0 : batch});
+    constexpr int sharers = Config::kSharersOfA;
+    for (int i = int(rank); i < boxes; i += sharers) {
+      u32 to = b.lds.stageA(stage) + i * BoxRows * Config::kRow;
+      BoxPlace from = {k, at.row + i * BoxRows,
+                       Config::kOne == OneMatrix::OfA ? 0 : batch};
+      if constexpr (sharers > 1)
+        loadBoxes(to, maps[0], full, from, (1 << sharers) - 1);
+      else
+        loadBox(to, maps[0], full, from);
+    }
     b.fill(at, k, batch, stage);
   }
 

@@ -35,8 +35,14 @@ template <int STAGES> struct StageRing {
 /// A.
 enum class OneMatrix { None, OfA, OfB };
 
-/// Cluster: blocks along m that share the tile of B.
-template <class Problem, int Cluster, OneMatrix OneT> struct WarpConfig {
+/// What the blocks of a cluster share: neighbours along m a tile of B, along n
+/// one of A.
+enum class Shares { B, A };
+
+/// Cluster: blocks that share a tile.
+template <class Problem, int Cluster, OneMatrix OneT,
+          Shares SharesT = Shares::B>
+struct WarpConfig {
   using P = Problem;
   static constexpr GemmTile T = {
       P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,
@@ -45,6 +51,9 @@ template <class Problem, int Cluster, OneMatrix OneT> struct WarpConfig {
   static constexpr DType D = P::kOperand;
   static constexpr int kCluster = Cluster, kStages = T.stages;
   static constexpr OneMatrix kOne = OneT;
+  /// Blocks that share a tile of A, and of B.
+  static constexpr int kSharersOfA = SharesT == Shares::A ? Cluster : 1;
+  static constexpr int kSharersOfB = SharesT == Shares::B ? Cluster : 1;
   /// Whether a tile may have no k at all: of a slice, or places behind the last
   /// group.
   static constexpr bool kMayBeEmpty = T.splitK > 1 || kOne == OneMatrix::OfA;

@@ -11,7 +11,8 @@
 // result, too. A tile of rows that have no group has no k, and its epilogue,
 // called with matrix -1, must take the product for 0.
 //
-//   GroupedWarpSpecialised<Problem, Groups>::run(args, groups, maps, block,
+//   GroupedWarpSpecialised<Problem, Groups, Cluster>::run(args, groups, maps,
+//   block,
 //                                                shared, epilogue)
 //   maps: A, unless an order names its rows, and B.
 //
@@ -54,9 +55,12 @@ template <class Groups, int ROWS> struct PickWalk<Groups, ROWS, true, true> {
   using Type = RunWalk<Groups, ROWS>;
 };
 
-template <class Problem, class Groups> struct GroupedWarpSpecialised {
+/// Cluster: blocks of neighbouring columns, which share the rows of A.
+template <class Problem, class Groups, int Cluster>
+struct GroupedWarpSpecialised {
   using P = Problem;
-  using Config = WarpConfig<P, /*Cluster=*/1, OneMatrix::OfA>;
+  static_assert(Cluster == 1 || !Groups::kGathered);
+  using Config = WarpConfig<P, Cluster, OneMatrix::OfA, Shares::A>;
   using Shared = typename Config::Shared;
   using Loader = typename PickLoader<Config, Groups>::Type;
   using Loop = WarpLoop<Config, Loader>;
@@ -70,25 +74,27 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
     const GroupArgs &groups;
     typename PickWalk<Groups, T.bm>::Type walk;
     PersistentSchedule schedule;
-    u32 next;
+    u32 rank, next;
 
     HK_MEM Tiles(const GemmArgs &args, const GroupArgs &groups, u32 block)
         : args(args), groups(groups), walk(groups),
-          schedule{walk.count(), u32((args.n + P::kCols - 1) / P::kCols), 1},
-          next(block) {}
+          schedule{
+              walk.count(),
+              u32((args.n + Cluster * P::kCols - 1) / (Cluster * P::kCols)), 1},
+          rank(Cluster > 1 ? clusterRank() : 0), next(block / Cluster) {}
 
     HK_MEM bool take(WarpPlace &at) {
       if (next >= schedule.count())
         return false;
       TileWork work = schedule.at(next);
-      next += blockCountX();
+      next += blockCountX() / Cluster;
       GroupPlaces places = walk.at(work.m);
       // Without rows of A all places are empty.
       bool multiplies = places.group < groups.count && args.m > 0;
       at = {multiplies ? places.group : -1,
             places.first,
             places.end,
-            int(work.n * P::kCols),
+            int((work.n * Cluster + rank) * P::kCols),
             0,
             multiplies ? int((args.k + T.bk - 1) / T.bk) : 0};
       return true;
@@ -157,7 +163,7 @@ private:
     if constexpr (Groups::kGathered)
       return Loader(maps, lds, args, groups);
     else
-      return Loader(maps, lds, /*rank=*/0, args);
+      return Loader(maps, lds, Cluster > 1 ? clusterRank() : 0, args);
   }
 };
 
