@@ -5,6 +5,7 @@
 // RUN: hk-compile %s -o %t.so --target=host --split-k=1
 // RUN: hk-run %t.so --check=%s --function=fp8_rows --dim=x.0=150 --range=sizes=0:70
 // RUN: hk-run %t.so --check=%s --function=fp8_rows --dim=x.0=300 --range=sizes=0:1
+// RUN: hk-run %t.so --check=%s --function=fp8_rows --dim=x.0=600 --range=sizes=0:170
 // RUN: hk-run %t.so --check=%s --function=fp8_blocks --dim=x.0=300 --dim=order.0=600
 // RUN: hk-run %t.so --check=%s --function=fp8_blocks --dim=x.0=1 --dim=order.0=2
 // RUN: hk-run %t.so --check=%s --function=fp8_blocks --dim=x.0=0 --dim=order.0=40
@@ -18,7 +19,9 @@
 // RUN: hk-run %t.so --check=%s --function=fp8_sorted --dim=x.0=0 --dim=order.0=48 --dim=experts.0=3
 // RUN: hk-run %t.so --check=%s --function=fp8_sorted_wide --dim=x.0=150 --dim=order.0=600 --dim=experts.0=4 --range=experts=2:3
 // RUN: hk-run %t.so --check=%s --function=i8_blocks --dim=x.0=200 --range=sizes=0:70
+// RUN: hk-run %t.so --check=%s --function=i8_blocks --dim=x.0=500 --range=sizes=0:200
 // RUN: hk-run %t.so --check=%s --function=columns --dim=x.0=300 --range=sizes=0:90
+// RUN: hk-run %t.so --check=%s --function=columns --dim=x.0=600 --range=sizes=0:170
 // RUN: hk-run %t.so --check=%s --function=columns --dim=x.0=1 --range=sizes=0:2
 // RUN: hk-run %t.so --check=%s --function=columns_gate --dim=x.0=70 --dim=order.0=140 --range=order=-4:140
 // RUN: hk-run %t.so --check=%s --function=columns_sorted --dim=x.0=300 --dim=order.0=1611 --dim=experts.0=26 --range=experts=-1:3

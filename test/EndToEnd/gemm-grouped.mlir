@@ -8,13 +8,16 @@
 // RUN: hk-run %t.so --check=%s --function=lengths --dim=x.0=129 --range=sizes=-3:200
 // RUN: hk-run %t.so --check=%s --function=lengths --dim=x.0=0
 // RUN: hk-run %t.so --check=%s --function=lengths --dim=x.0=200 --range=sizes=0:40 --data=nan
+// RUN: hk-run %t.so --check=%s --function=lengths --dim=x.0=900 --range=sizes=0:250
 // RUN: hk-run %t.so --check=%s --function=bounds_f32 --dim=x.0=400
+// RUN: hk-run %t.so --check=%s --function=bounds_f32 --dim=x.0=3000
 // RUN: hk-run %t.so --check=%s --function=bounds_f32 --dim=x.0=1
 // RUN: hk-run %t.so --check=%s --function=gathered --dim=x.0=70 --dim=order.0=140
 // RUN: hk-run %t.so --check=%s --function=gathered --dim=x.0=3 --dim=order.0=500
 // RUN: hk-run %t.so --check=%s --function=gathered --dim=x.0=70 --dim=order.0=140 --range=order=-40:140
 // RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=70 --dim=order.0=140 --range=order=-4:140
 // RUN: hk-run %t.so --check=%s --function=bias --dim=x.0=150 --range=sizes=0:70
+// RUN: hk-run %t.so --check=%s --function=bias --dim=x.0=500 --range=sizes=0:200
 // RUN: hk-run %t.so --check=%s --function=blocks --dim=x.0=40 --dim=order.0=160 --dim=experts.0=10
 // RUN: hk-run %t.so --check=%s --function=blocks --dim=x.0=1 --dim=order.0=16 --dim=experts.0=1
 // RUN: hk-run %t.so --check=%s --function=blocks --dim=x.0=0 --dim=order.0=48 --dim=experts.0=3
