@@ -112,8 +112,17 @@ void CodeWriter::assign(const Expr &variable, const Expr &value) {
   line(variable.text + " = " + value.text + ";");
 }
 
+/// Whether the device layer has a type of this name (device/types.h).
+static bool namesType(llvm::StringRef name) {
+  return name.consume_front("i") || name.consume_front("u") ||
+                 name.consume_front("f") || name.consume_front("bf")
+             ? name == "8" || name == "16" || name == "32" || name == "64"
+             : false;
+}
+
 std::string CodeWriter::freshName(llvm::StringRef prefix) {
-  return (prefix + llvm::Twine(counter++)).str();
+  std::string name = (prefix + llvm::Twine(counter++)).str();
+  return namesType(name) ? freshName(prefix) : name;
 }
 
 CodeWriter::Place CodeWriter::reserve(int depth) {

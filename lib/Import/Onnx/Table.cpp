@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Convolutions.h"
 #include "Node.h"
 
 using namespace mlir;
@@ -23,7 +24,8 @@ ArrayRef<Operator> mlir::hk::importer::allOperators() {
           normOperators(), viewOperators(), gatherOperators(),
           constantOperators(), productOperators(), attentionOperators(),
           rotaryOperators(), quantisationOperators(), integerProductOperators(),
-          blockwiseOperators(), expertOperators(), choiceOperators()})
+          blockwiseOperators(), expertOperators(), choiceOperators(),
+          convolutionOperators()})
       made.insert(made.end(), table.begin(), table.end());
     llvm::sort(made, [](const Operator &a, const Operator &b) {
       return std::tuple(StringRef(a.domain), StringRef(a.name), a.since) <

@@ -9,7 +9,7 @@ from ._mlir import ELEMENT_TYPES
 UNARY = {"neg": "neg", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p",
          "tanh": "tanh", "sigmoid": "sigmoid",
          "silu": "silu", "relu": "relu", "cos": "cos", "sin": "sin", "sqrt": "sqrt",
-         "rsqrt": "rsqrt", "log": "log", "log2": "log2", "abs": "abs", "erf": "erf",
+         "rsqrt": "rsqrt", "log": "log", "log2": "log2", "erf": "erf",
          "floor": "floor", "round": "round", "reciprocal": "reciprocal"}
 BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "max",
           "minimum": "min"}
@@ -94,6 +94,13 @@ def _binary(b: Builder, result: Result, op: str, x: typing.Any, y: typing.Any, *
         x, y = b.cast(x, result.element), b.cast(y, result.element)
     x, y = (b.cast(v, result.element) if v.element[0] == "i" else v for v in (x, y))
     return b.elementwise("binary", [x, y], result.shape, result.element, op=op)
+
+
+@handles("abs")
+def _abs(b: Builder, result: Result, x: Value) -> Value:
+    if result.element[0] != "i":
+        return b.unary("abs", x)
+    return _binary(b, result, "max", x, _binary(b, result, "sub", 0, x))
 
 
 @handles("pow")

@@ -44,12 +44,14 @@ class Codes(typing.NamedTuple):
 
 class Builder:
     """Writes operators on Values; `sizes` gives the SSA index of a symbol of sizes, `weight` a row
-    of equal numbers by name, number, element type and width.
+    of equal numbers by name, number, element type and width, `counted` 0, 1, 2, ... of a size.
     `quantised`: the codes of weights, by the SSA name of their values."""
 
     def __init__(self, writer: Writer, sizes: typing.Callable[[Size], str],
-                 weight: typing.Callable[[str, float, str, int], Value] | None = None):
-        self.writer, self._size_of_symbol, self.weight = writer, sizes, weight
+                 weight: typing.Callable[[str, float, str, int], Value],
+                 counted: typing.Callable[[Size, str], Value]):
+        self.writer, self._size_of_symbol = writer, sizes
+        self.weight, self.counted = weight, counted
         self.hint = "value"
         self._indices: dict[typing.Any, str] = {}
         self.quantised: dict[str, Codes] = {}
@@ -174,12 +176,22 @@ class Builder:
         """What repeats is repeated in memory."""
         for d, (size, p) in enumerate(zip(v.shape, v.dims, strict=True)):
             if p is None and size != 1:
-                if not isinstance(size, int):
-                    raise UnsupportedModel(
-                        f"a tensor of shape {list(v.shape)} repeats along dim {d}, whose size is "
-                        "not known at compile time, and is then reshaped, joined or multiplied")
-                v = self._repeated(v, d)
+                v = self._repeated(v, d) if isinstance(size, int) else self._often(v, d)
         return v
+
+    def _often(self, v: Value, d: int) -> Value:
+        """A dim that repeats as often as a call says, stored: what is chosen at each of its
+        places."""
+        if v.element == "i1":
+            bits = self._often(self.cast(v, "i8"), d)
+            return self.elementwise("compare", [bits, self.constant(0, "i8")], v.shape, "i1",
+                                    predicate="ne")
+        places = self.counted(v.shape[d], "i32")
+        every = self.elementwise("compare", [places, self.constant(0, "i32")], places.shape, "i1",
+                                 predicate="ge")
+        behind = len(v.shape) - d - 1
+        every = every._replace(shape=(*every.shape, *[1] * behind), dims=(0, *[None] * behind))
+        return self.elementwise("select", [every, v, v], v.shape, v.element, names="cxy")
 
     def _repeated(self, v: Value, d: int) -> Value:
         """A repeated dim stored, by joining the tensor to itself."""

@@ -4,7 +4,7 @@ import typing
 
 from ..errors import UnsupportedModel
 from ._aten import Result, _cat, _expand, handles
-from ._builder import Builder, Size, Value
+from ._builder import Builder, Size, Value, product
 from ._mlir import number
 
 
@@ -72,20 +72,30 @@ def _pad(b: Builder, result: Result, x: Value, pads: list, value: float = 0) -> 
 
 def _padded(b: Builder, x: Value, dim: int, size: Size, before: int, after: int, value: float
             ) -> Value:
-    """hk.pad appends to the last dim; what goes in front is cut off and joined again."""
+    """hk.pad appends to the last dim, here `dim` and what lies behind it in memory; what goes in
+    front is cut off and joined again."""
     if not isinstance(size, int):
         raise UnsupportedModel(f"padding dim {dim} of {list(x.shape)}, whose size is not known at "
                                "compile time; hk.pad has static ones")
     x = b.unrepeated(x)
-    x = b.permuted(x, [d for d in x.order if d != dim] + [dim])
+    if x.dims[dim] is None:  # Of one element.
+        x = b.reshaped(x, (*x.stored, 1))._replace(shape=x.shape, dims=tuple(
+            len(x.stored) if d == dim else p for d, p in enumerate(x.dims)))
+    at = x.dims[dim]
+    if not all(isinstance(s, int) for s in x.stored[at:]):
+        x = b.permuted(x, [d for d in x.order if d != dim] + [dim])
+        at = x.dims[dim]
+    rest = product(x.stored[at + 1:])
+    rows = b.reshaped(x, (*x.stored[:at], size * rest))
+    made = b.value("pad", (*rows.stored[:-1], (size + before + after) * rest), x.element,
+                   x=rows.ssa, tx=rows.type, value=number(value, "f32"))
+    if before:
+        parts = [b.sliced(made, at, size * rest, before * rest),
+                 b.sliced(made, at, 0, (size + after) * rest)]
+        made = _cat(b, Result(made.shape, x.element), parts, at)
+    stored = (*x.stored[:at], size + before + after, *x.stored[at + 1:])
     shape = x.shape[:dim] + (size + before + after,) + x.shape[dim + 1:]
-    made = b.value("pad", (*x.stored[:-1], shape[dim]), x.element, x=x.ssa, tx=x.type,
-                   value=number(value, "f32"))
-    made = made._replace(shape=shape, dims=x.dims)
-    if not before:
-        return made
-    parts = [b.sliced(made, dim, size, before), b.sliced(made, dim, 0, size + after)]
-    return _cat(b, Result(shape, x.element), parts, dim)
+    return b.reshaped(made, stored)._replace(shape=shape, dims=x.dims)
 
 
 def _bits(b: Builder, x: Value) -> Value:

@@ -13,10 +13,17 @@ import warnings
 import torch
 
 from ..errors import UnsupportedModel
-from . import _leaves, _mixers, _norms, _source  # noqa: F401 - registers torch.ops.hk
+from . import (  # noqa: F401 - registers torch.ops.hk
+    _convolutions,
+    _leaves,
+    _mixers,
+    _norms,
+    _perception,
+    _source,
+)
 from ._aten import element_of
 from ._formulas import FORMULAS
-from ._lowering import Lowering, is_lowered
+from ._lowering import BY_TAP, Lowering, is_lowered
 from ._masks import Mask
 from ._plain import Plain, as_args
 from ._quantised import Quantised
@@ -87,6 +94,9 @@ def _prepare(model: torch.nn.Module, signature: Paged | Dense, context: int, pro
     _observed(s, ids, vocabulary, context)
     if isinstance(signature, Paged):
         signature.first = _first_position(model, ids)
+    elif s.written is None:
+        with s.active():
+            signature.look(model, s, ids)
     return _Wrapper(model, signature, s), s
 
 
@@ -185,7 +195,8 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
            ) -> Graph:
     """Imports a model of transformers.
 
-    `signature`: "paged" (decoders) or "dense" (encoders); by default what fits the model.
+    `signature`: "paged" (decoders) or "dense" (encoders); by default what fits the model. One of
+    images is a function of `pixel_values`, of the configuration's sizes.
     `dtype`: of weights, activations and caches. `context`: positions that the rotary tables
     cover, by default the configuration's; a token beyond is an error of the caller.
     `block`: tokens of a block of the paged caches. `stored`: weights by parameter that stay
@@ -194,6 +205,8 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
 
     Raises UnsupportedModel, which names the model's line, the operator and what to do.
     """
+    if signature is None and _perception.takes_no_ids(model):
+        return _of_images(model, dtype, progress)
     kind = signature or default_signature(model)
     if kind not in ("paged", "dense"):
         raise UnsupportedModel(f"no signature '{kind}'; one of paged, dense")
@@ -205,10 +218,18 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
         wrapper, s = _prepare(copied, chosen, context, progress)
         copied.to(dtype)
         graph = _export(wrapper, s, chosen, context, stored or {}, progress)
-    if lost := sorted(_source.absent(model) & graph.tensors.keys()):
+    if lost := sorted(_source.absent(model) & {n.removesuffix(BY_TAP) for n in graph.tensors}):
         raise UnsupportedModel(f"the files of the model have no values for {lost[0]} and "
                                f"{len(lost) - 1} other parameters, which it computes with; they are "
                                "incomplete, or config.json is of another model")
+    return graph
+
+
+def _of_images(model: torch.nn.Module, dtype: torch.dtype, progress: Progress) -> Graph:
+    pixels = _perception.example(model)
+    graph = export_module(_perception.Perception(model), (pixels,), dtype=dtype, progress=progress,
+                          dynamic_shapes=({0: torch.export.Dim("images", min=2)},))
+    graph.signature.adapted = _perception.Perception
     return graph
 
 

@@ -10,11 +10,13 @@ from ..errors import UnsupportedModel
 from . import _aten, _fill, _routing, _sdpa  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
+from ._convolutions import resizing
 from ._mlir import ELEMENT_TYPES, SPELLING, Writer, distance_region, number, seen_region, tensor_type
 from ._quantised import PACKED, Quantised
 from ._signature import Argument
 
 Signature = typing.Any  # Paged, Dense or Plain.
+BY_TAP = ".by_tap"  # Behind the name of a convolution's weight whose elements are in hk's order.
 
 
 def _size(size: typing.Any) -> Size:
@@ -79,7 +81,7 @@ class Lowering:
         self.writer = Writer()
         for argument in self.arguments:
             self.writer.fresh(argument.name)
-        self.builder = Builder(self.writer, self._symbol, self._row)
+        self.builder = Builder(self.writer, self._symbol, self._row, self._iota)
         self.values: dict[str, Value] = {
             a.name: Value("%" + a.name, a.stored, a.element, a.stored, tuple(range(len(a.stored))))
             for a in self.arguments}
@@ -98,15 +100,20 @@ class Lowering:
         value = self.values[name]
         return self.writer.emit("dim", f"{name}_size", x=value.ssa, index=index, tx=value.type)
 
-    def _placeholder(self, node: torch.fx.Node) -> typing.Any:
+    def _given(self, node: torch.fx.Node) -> tuple[str, torch.Tensor] | None:
+        """The name and value of an input that is a weight or a number in the model's code."""
         signature = self.program.graph_signature
         for table in (signature.inputs_to_parameters, signature.inputs_to_buffers,
                       signature.inputs_to_lifted_tensor_constants):
             if node.name in table:
                 source = table[node.name]
                 tensor = self.program.state_dict.get(source)
-                return self._weight, source, (self.program.constants[source] if tensor is None
-                                              else tensor)
+                return source, self.program.constants[source] if tensor is None else tensor
+        return None
+
+    def _placeholder(self, node: torch.fx.Node) -> typing.Any:
+        if (given := self._given(node)) is not None:
+            return self._weight, *given
         name = self.signature.exported[self._inputs]
         self._inputs += 1
         value = self.values[name]
@@ -200,6 +207,9 @@ class Lowering:
             return self.builder.sliced(self._argument(node.args[0]), *place, 1)
         if node in self.fixed and not is_lowered(node.target):
             return self._weight(f"hk.{node.name}", self._folded(node))
+        if name == "hk.by_tap" and (sources := self._weights_of(node)):
+            # The same elements in another order, made once.
+            return self._weight(f"{sources[0]}{BY_TAP}", self._folded(node).detach())
         args = tuple(self._argument(a) for a in node.args)
         kwargs = {k: self._argument(v) for k, v in node.kwargs.items()}
         if name != "linear" and any(isinstance(a, Value) and a.ssa in self.builder.ordered
@@ -218,17 +228,30 @@ class Lowering:
             return self._rule(result, *args)
         if name == "arange":
             return self._arange(node, result)
+        if name == "hk.resized":
+            return self._resized(result, *args)
         if name == "hk.rope":
             return self._rope(result, *args)
         if name == "hk.rope_rows":
             return self._rope(result, *args[:3], None, *args[3:])
         return _aten.lower(self.builder, name, result, args, kwargs)
 
+    def _resized(self, result: Result, x: Value, dim: int, *how: typing.Any) -> Value:
+        """A product with the matrix that interpolates along `dim`."""
+        name = ".".join(map(str, ("hk.resize", x.shape[dim], *how)))
+        matrix = self._weight(name, resizing(x.shape[dim], *how))
+        order = [d for d in range(len(x.shape)) if d != dim] + [dim]
+        wide = self.builder.cast(self.builder.permuted(self.builder.full(x), order), "f32")
+        made = self.builder.value("matmul", (*wide.stored[:-1], result.shape[dim]), "f32",
+                                  x=wide.ssa, y=matrix.ssa, tx=wide.type, ty=matrix.type,
+                                  attributes="")
+        return self.builder.cast(made, result.element)._replace(
+            shape=result.shape, dims=tuple(order.index(d) for d in range(len(order))))
+
     def _folded(self, node: torch.fx.Node) -> torch.Tensor:
-        """The value of what is computed of numbers in the model's code."""
+        """The value of what is computed of numbers in the model's code, or of weights."""
         if node.op == "placeholder":
-            return self.program.constants[
-                self.program.graph_signature.inputs_to_lifted_tensor_constants[node.name]]
+            return self._given(node)[1]
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._folded)
         return node.target(*args, **kwargs)
 
@@ -238,6 +261,18 @@ class Lowering:
             return node.name in self.program.graph_signature.inputs_to_lifted_tensor_constants
         return (isinstance(node.target, torch._ops.OpOverload) and bool(node.all_input_nodes)
                 and all(n in self.fixed for n in node.all_input_nodes))
+
+    def _weights_of(self, node: torch.fx.Node) -> list[str]:
+        """The weights that a node is computed of, if those are all."""
+        found, seen, left = [], {node}, [node]
+        for one in iter(lambda: left.pop() if left else None, None):
+            if one.op == "placeholder":
+                if (given := self._given(one)) is None:
+                    return []
+                found.append(given[0])
+            left += [n for n in one.all_input_nodes if n not in seen]
+            seen.update(one.all_input_nodes)
+        return sorted(found)
 
     def _one_place(self, node: torch.fx.Node) -> tuple[int, int] | None:
         """(dim, place) where an index is one that the model's code writes: x[:, [-2]]."""

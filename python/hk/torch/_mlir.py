@@ -161,13 +161,14 @@ def distance_region(tables: typing.Mapping[str, Typed], columns: Typed) -> str:
 def masked_region(type_: str, element: str, at: typing.Sequence[str]) -> str:
     """A score region of hk.attention that reads a mask at these places: i1 says which keys are
     seen, other numbers are added."""
+    first = [f"%first = hk.constant dense<0> : {NUMBER}"] * ("first" in at)
     places = ", ".join(f"%{n}" for n in at)
     read = (f"%m = hk.gather_elements %mask [{places}] : {type_} "
             f"[{', '.join([NUMBER] * len(at))}] -> tensor<{element}>")
     if element == "i1":
-        return _score([NONE, read, f"%seen = hk.select %m, %s, %none : tensor<i1>, {REAL}, {REAL} "
+        return _score([NONE, *first, read, f"%seen = hk.select %m, %s, %none : tensor<i1>, {REAL}, {REAL} "
                        f"-> {REAL}"], "%seen", type_)
-    return _score([read, f"%sum = hk.add %s, %m : {REAL}, tensor<{element}> -> {REAL}"], "%sum",
+    return _score([*first, read, f"%sum = hk.add %s, %m : {REAL}, tensor<{element}> -> {REAL}"], "%sum",
                   type_)
 
 

@@ -13,10 +13,12 @@ from ._signature import Argument
 
 
 class Plain:
-    """The arguments and results of an exported program, in its order."""
+    """The arguments and results of an exported program, in its order; `adapted` makes the module
+    that was exported of the one that a caller has."""
 
     dense = True
     function = "forward"
+    adapted: typing.Callable[[torch.nn.Module], torch.nn.Module] = staticmethod(lambda m: m)
 
     def __init__(self, program: torch.export.ExportedProgram, args: tuple):
         signature = program.graph_signature
@@ -71,7 +73,7 @@ def differences(model: torch.nn.Module, function: typing.Any, signature: Plain,
     """(hk's results, the module's one precision up, in the import's type, and with sums that are
     off) of the example, and of a smaller one."""
     up = torch.float64 if dtype == torch.float32 else torch.float32
-    rounded = copy.deepcopy(model).eval().to(dtype)
+    rounded = signature.adapted(copy.deepcopy(model)).eval().to(dtype)
     wide = copy.deepcopy(rounded).to(up)
     moved = copy.deepcopy(wide)
     perturb(moved)

@@ -18,13 +18,17 @@ def _rows(b: Builder, x: Value) -> Value:
 
 
 def _masked(b: Builder, mask: Value) -> tuple[str, Value]:
-    """The region that reads a mask which broadcasts to [B, H, Sq, Sk]."""
+    """The region that reads a mask which broadcasts to [B, H, Sq, Sk]; what repeats in it is
+    stored once."""
     names = ("sequence", "head", "i", "j")[4 - len(mask.shape):]
-    kept = [n for n, size in zip(names, mask.shape, strict=True) if size != 1]
+    kept = [n for n, at in zip(names, mask.dims, strict=True)
+            if at is not None and mask.stored[at] != 1]
     for dim in reversed(range(len(mask.shape))):
-        if mask.shape[dim] == 1:
+        if names[dim] not in kept:
             mask = b.squeezed(mask, dim)
     mask = b.dense(mask)
+    if not kept:  # One number for all.
+        mask, kept = b.reshaped(mask, (1,)), ["first"]
     return masked_region(mask.type, mask.element, kept), mask
 
 

@@ -185,6 +185,20 @@ class Dense:
 
     def __init__(self) -> None:
         self.results: tuple[str, ...] = ()  # Known when the model has run.
+        self.masked = False  # Whether more than attention asks which tokens there are.
+
+    def look(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor) -> None:
+        """Two runs that differ in the mask alone, which attention does not read: pooling may."""
+        if "attention_mask" not in inspect.signature(model.forward).parameters:
+            return
+        lens = torch.tensor([ids.shape[1] - 2], dtype=torch.int32)
+        made = []
+        for self.masked in (False, True):
+            s.begin()
+            made.append(self.call(model, s, ids, lens))
+        self.masked = not all(
+            torch.equal(self.rows(name, a[0], int(lens)), self.rows(name, b[0], int(lens)))
+            for name, a, b in zip(self.results, *made, strict=True))
 
     def examples(self, vocabulary: int, model: torch.nn.Module) -> tuple:
         generator = torch.Generator().manual_seed(0)
@@ -203,7 +217,9 @@ class Dense:
     def call(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor,
              kv_lens: torch.Tensor) -> tuple[torch.Tensor, ...]:
         s.extents = kv_lens
-        made = self.heads(model(input_ids=ids))
+        given = {"attention_mask": (torch.arange(ids.shape[1]) < kv_lens[:, None]).long()
+                 } if self.masked else {}
+        made = self.heads(model(input_ids=ids, **given))
         if not made:
             raise UnsupportedModel(f"{type(model).__name__} returns none of {', '.join(HEADS)}; "
                                    "import the base model (AutoModel)")

@@ -41,10 +41,17 @@ def _parts(path: str | os.PathLike) -> tuple[str, dict]:
 KINDS = {"ForCausalLM": "AutoModelForCausalLM", "LMHeadModel": "AutoModelForCausalLM",
          "ForSequenceClassification": "AutoModelForSequenceClassification",
          "ForTokenClassification": "AutoModelForTokenClassification",
-         "ForQuestionAnswering": "AutoModelForQuestionAnswering"}
+         "ForQuestionAnswering": "AutoModelForQuestionAnswering",
+         "ForImageClassification": "AutoModelForImageClassification"}
 
 
-def _kind(name: str) -> str:
+def _kind(name: str, config: typing.Any) -> str:
+    """What reads a class; of models of images and text the one that generates text."""
+    import transformers
+
+    if name.endswith("ForConditionalGeneration") and type(
+            config) in transformers.AutoModelForImageTextToText._model_mapping:  # noqa: SLF001
+        return "AutoModelForImageTextToText"
     return next((kind for end, kind in KINDS.items() if name.endswith(end)), "AutoModel")
 
 
@@ -67,7 +74,7 @@ def _read(folder: str, options: dict) -> typing.Any:
 
     config = transformers.AutoConfig.from_pretrained(folder, **options)
     names = getattr(config, "architectures", None) or []
-    kind = _kind("ForCausalLM" if "gguf_file" in options else names[0] if names else "")
+    kind = _kind("ForCausalLM" if "gguf_file" in options else names[0] if names else "", config)
     reader = getattr(transformers, kind)
     if "gguf_file" not in options and _packed.is_packed(folder):
         return _unpacked(reader, config, folder)

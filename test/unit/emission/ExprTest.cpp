@@ -42,6 +42,15 @@ TEST(Expr, TypesAndScopes) {
   EXPECT_EQ(splat({"float", 2}, laneOf(x, "3")).text, "Vec<float, 2>(x[3])");
 }
 
+TEST(Expr, NamesAreNoTypes) {
+  CodeWriter out;
+  for (int i = 0; i < 70; ++i) {
+    std::string name = out.freshName("i");
+    EXPECT_TRUE(name != "i8" && name != "i16" && name != "i32" &&
+                name != "i64");
+  }
+}
+
 TEST(Expr, CallsTakeTheLanesOfTheirVectors) {
   EXPECT_EQ(call("abs", x).text, "abs<4>(x)");
   EXPECT_EQ(call("keepFirst", {x, count, r}).text, "keepFirst<4>(x, n, r)");

@@ -1,0 +1,23 @@
+//===- Convolutions.h - Convolutions of ONNX ------------------ -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The table of convolutions and pooling.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_IMPORT_ONNX_CONVOLUTIONS_H
+#define HK_IMPORT_ONNX_CONVOLUTIONS_H
+
+#include "Node.h"
+
+namespace mlir::hk::importer {
+
+ArrayRef<Operator> convolutionOperators();
+
+} // namespace mlir::hk::importer
+
+#endif // HK_IMPORT_ONNX_CONVOLUTIONS_H

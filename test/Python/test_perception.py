@@ -1,0 +1,146 @@
+"""Convolutions, pooling and other sizes of images, models of images and sounds, encoders with
+decoders: every result beside the module's one precision up."""
+
+import hk
+import pytest
+
+torch = pytest.importorskip("torch")
+import hk.torch  # noqa: E402
+import transformers  # noqa: E402
+from test_modules import Of, imported, rows  # noqa: E402
+
+F, nn = torch.nn.functional, torch.nn
+torch.set_num_threads(1)
+IMAGES = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+          "intermediate_size": 96, "image_size": 32, "patch_size": 8}
+
+
+class Each(nn.Module):
+    """Several modules of one argument."""
+
+    def __init__(self, **modules):
+        super().__init__()
+        self.each = nn.ModuleDict(modules)
+
+    def forward(self, x):
+        return {name: module(x) for name, module in self.each.items()}
+
+
+def random(module, by=1.0):
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.copy_(0.1 * noise + parameter if parameter.dim() == 1 else parameter * by)
+    return module.eval()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_convolutions_of_images(dtype):
+    module = random(Each(
+        patch=nn.Conv2d(3, 16, 4, 4), stem=nn.Conv2d(3, 8, 7, 2, 3), one=nn.Conv2d(3, 8, 1),
+        spread=nn.Conv2d(3, 8, 3, padding=2, dilation=2), alone=nn.Conv2d(3, 3, 5, padding=2, groups=3),
+        groups=nn.Conv2d(3, 6, 3, 2, 1, groups=3), oblong=nn.Conv2d(3, 4, (3, 1), (2, 1), (1, 0)),
+        back=nn.ConvTranspose2d(3, 5, 3, 2, 1, 1), patches_back=nn.ConvTranspose2d(3, 5, 2, 2),
+        largest=nn.MaxPool2d(3, 2, 1), mean=nn.AvgPool2d(2), mean_of_all=nn.AdaptiveAvgPool2d(1)))
+    graph = imported(module, rows(3, 3, 13, 16), dtype=dtype)
+    # Patches are rows as they lie; other weights are moved once, at import.
+    assert graph.tensors["each.patch.weight"].shape == (16, 3, 4, 4)
+    assert graph.tensors["each.stem.weight.by_tap"].shape == (8, 7 * 7 * 3)
+
+
+def test_convolutions_of_sounds():
+    module = random(Each(
+        same=nn.Conv1d(6, 8, 3, padding=1), half=nn.Conv1d(6, 8, 10, 5),
+        positions=nn.Conv1d(6, 6, 128, padding=64, groups=3),
+        alone=nn.Conv1d(6, 6, 31, padding=15, groups=6), back=nn.ConvTranspose1d(6, 4, 4, 2, 1)))
+    graph = imported(module, rows(3, 6, 150))
+    # A window of 128 is 16 runs of 8.
+    assert graph.mlir.count("hk.concat") < 10
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_other_sizes(mode):
+    imported(Of(larger=lambda x: F.interpolate(x, (9, 14), mode=mode),
+                smaller=lambda x: F.interpolate(x, (3, 5), mode=mode),
+                by=lambda x: F.interpolate(x, scale_factor=1.7, mode=mode)), rows(3, 2, 6, 7))
+
+
+def test_refused():
+    with pytest.raises(hk.UnsupportedModel, match="transposed convolution of 3 groups"):
+        imported(Each(back=nn.ConvTranspose2d(3, 3, 2, groups=3)), rows(3, 3, 8, 8))
+
+
+def test_what_repeats_as_often_as_a_call_says():
+    """Also truth values; a mask that repeats is read where it lies."""
+    def attend(x):
+        heads = x.view(x.shape[0], 2, 5, 8)
+        mask = (torch.arange(5)[:, None] >= torch.arange(5)).expand(x.shape[0], 1, 5, 5)
+        return F.scaled_dot_product_attention(heads, heads, heads, attn_mask=mask)
+
+    graph = imported(Of(
+        sums=lambda x: torch.ones(5)[None].expand(x.shape[0], 5).cumsum(1) * x[:, :5],
+        rows=lambda x: torch.where(torch.cat([torch.arange(4)[None].expand(x.shape[0], 4) > 1,
+                                              x[:, 4:] > 0], 1), x, -x),
+        seen=attend), rows(3, 80))
+    assert "hk.gather_elements %mask [%i, %j]" in graph.mlir
+
+
+def test_a_folder_of_images(tmp_path):
+    """By its configuration, no example is given: `hk import` takes it, too."""
+    torch.manual_seed(0)
+    config = transformers.ViTConfig(**IMAGES, num_labels=5)
+    random(transformers.ViTForImageClassification(config), 2.0).save_pretrained(tmp_path)
+    model = hk.torch.read(tmp_path)
+    graph = hk.torch.export(model)
+    assert "%pixel_values: tensor<?x3x32x32xf32>" in graph.mlir
+    assert graph.signature.results == ("logits",) and graph.mlir.count("= hk.attention ") == 2
+    hk.torch.check(model, graph, threads=1)
+
+
+def test_sounds():
+    """The weight of a convolution is a product of two parameters: made at import."""
+    torch.manual_seed(0)
+    config = transformers.Wav2Vec2Config(
+        hidden_size=64, num_hidden_layers=1, num_attention_heads=4, intermediate_size=96,
+        conv_dim=[16, 16], conv_kernel=[10, 3], conv_stride=[5, 2], num_conv_pos_embeddings=16,
+        num_conv_pos_embedding_groups=4)
+    model = random(transformers.Wav2Vec2Model(config), 2.0)
+    with pytest.raises(hk.UnsupportedModel, match="takes input_values.*export_module"):
+        hk.torch.export(model)
+
+    class Hidden(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, sound):
+            return self.model(sound).last_hidden_state
+
+    graph = imported(Hidden(), rows(2, 400))
+    assert "hk.sqrt" not in graph.mlir and graph.mlir.count("= hk.attention ") == 1
+
+
+def test_encoders_with_decoders():
+    torch.manual_seed(0)
+    config = transformers.T5Config(d_model=64, d_kv=16, d_ff=96, num_layers=1, num_heads=4,
+                                   vocab_size=97, decoder_start_token_id=0)
+    model = random(transformers.T5ForConditionalGeneration(config), 2.0)
+    with pytest.raises(hk.UnsupportedModel, match="an encoder with a decoder.*export_module"):
+        hk.torch.export(model)
+
+    class Logits(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, ids, decoder_ids):
+            return self.model(input_ids=ids, decoder_input_ids=decoder_ids, use_cache=False).logits
+
+    generator = torch.Generator().manual_seed(3)
+    given = [torch.randint(3, 90, (2, n), generator=generator) for n in (9, 5)]
+    batch = torch.export.Dim("n", min=2)
+    module = Logits().eval()
+    graph = hk.torch.export_module(module, given, dynamic_shapes=({0: batch}, {0: batch}))
+    assert graph.mlir.count("= hk.attention ") == 3
+    hk.torch.check(module, graph, threads=1)
