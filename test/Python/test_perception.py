@@ -51,12 +51,18 @@ def test_convolutions_of_images(dtype):
 
 def test_convolutions_of_sounds():
     module = random(Each(
-        same=nn.Conv1d(6, 8, 3, padding=1), half=nn.Conv1d(6, 8, 10, 5),
+        same=nn.Conv1d(6, 8, 3, padding=1), fifth=nn.Conv1d(6, 8, 10, 5),
         positions=nn.Conv1d(6, 6, 128, padding=64, groups=3),
         alone=nn.Conv1d(6, 6, 31, padding=15, groups=6), back=nn.ConvTranspose1d(6, 4, 4, 2, 1)))
     graph = imported(module, rows(3, 6, 150))
     # A window of 128 is 16 runs of 8.
     assert graph.mlir.count("hk.concat") < 10
+
+
+def test_windows():
+    imported(Of(patches=lambda x: x.unfold(1, 4, 4), runs=lambda x: x.unfold(1, 5, 2),
+                whole=lambda x: F.max_pool2d(x.view(-1, 1, 4, 6), 3, 2, 1, ceil_mode=True)),
+             rows(5, 24))
 
 
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
@@ -69,6 +75,9 @@ def test_other_sizes(mode):
 def test_refused():
     with pytest.raises(hk.UnsupportedModel, match="transposed convolution of 3 groups"):
         imported(Each(back=nn.ConvTranspose2d(3, 3, 2, groups=3)), rows(3, 3, 8, 8))
+    with pytest.raises(hk.UnsupportedModel, match="a dim whose size is not known.*dynamic_shapes"):
+        hk.torch.export_module(nn.Conv1d(3, 4, 3, 2), (rows(2, 3, 50),), dynamic_shapes=(
+            {2: torch.export.Dim("time", min=8)},))
 
 
 def test_what_repeats_as_often_as_a_call_says():
@@ -86,7 +95,7 @@ def test_what_repeats_as_often_as_a_call_says():
     assert "hk.gather_elements %mask [%i, %j]" in graph.mlir
 
 
-def test_a_folder_of_images(tmp_path):
+def test_a_folder(tmp_path):
     """By its configuration, no example is given: `hk import` takes it, too."""
     torch.manual_seed(0)
     config = transformers.ViTConfig(**IMAGES, num_labels=5)

@@ -6,7 +6,7 @@ from ..errors import UnsupportedModel
 from ._builder import LONGEST_CONSTANT, Builder, Size, Value, product
 from ._mlir import ELEMENT_TYPES
 
-UNARY = {"neg": "neg", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p",
+UNARY = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p",
          "tanh": "tanh", "sigmoid": "sigmoid",
          "silu": "silu", "relu": "relu", "cos": "cos", "sin": "sin", "sqrt": "sqrt",
          "rsqrt": "rsqrt", "log": "log", "log2": "log2", "erf": "erf",
@@ -96,11 +96,17 @@ def _binary(b: Builder, result: Result, op: str, x: typing.Any, y: typing.Any, *
     return b.elementwise("binary", [x, y], result.shape, result.element, op=op)
 
 
+@handles("neg")
+def _neg(b: Builder, result: Result, x: Value) -> Value:
+    """hk.neg and hk.abs are of real numbers."""
+    return _binary(b, result, "sub", 0, x) if x.element[0] == "i" else b.unary("neg", x)
+
+
 @handles("abs")
 def _abs(b: Builder, result: Result, x: Value) -> Value:
-    if result.element[0] != "i":
+    if x.element[0] != "i":
         return b.unary("abs", x)
-    return _binary(b, result, "max", x, _binary(b, result, "sub", 0, x))
+    return _binary(b, result, "max", x, _neg(b, result, x))
 
 
 @handles("pow")

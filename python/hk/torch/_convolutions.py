@@ -79,9 +79,20 @@ def _joined(x: Tensor, dim: int, window: Window) -> Tensor:
 
 def _windows(sizes: typing.Sequence, kernel: list, stride: list, padding: list, dilation: list,
              ceil: bool = False) -> list[Window]:
-    extra = [s - 1 if ceil else 0 for s in stride]
-    return [Window(k, s, a, (n + 2 * p - a * (k - 1) - 1 + e) // s + 1) for n, k, s, p, a, e in
-            zip(sizes, kernel, stride, padding, dilation, extra, strict=True)]
+    made = []
+    for n, k, s, p, a in zip(sizes, kernel, stride, padding, dilation, strict=True):
+        places = (n + 2 * p - a * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
+        # A window that begins in the zeros behind is none.
+        made.append(Window(k, s, a, places - (ceil and (places - 1) * s >= n + p)))
+    return made
+
+
+def _require_sizes(windows: list[Window], padding: list) -> None:
+    if any(not isinstance(w.places, int) and (w.step > 1 or p) for w, p in zip(
+            windows, padding, strict=True)):
+        raise UnsupportedModel("windows with a step or zeros around along a dim whose size is not "
+                               "known at compile time; export with a fixed size of it, one that "
+                               "dynamic_shapes does not name")
 
 
 def _patches(x: Tensor, weight: Tensor, windows: list[Window]) -> Tensor:
@@ -127,6 +138,7 @@ def _padded(x: Tensor, padding: list) -> Tensor:
 def _convolved(x: Tensor, weight: Tensor, windows: list[Window], padding: list, groups: int,
                transposed: bool = False) -> Tensor:
     """[N, C, ..] to [N, places .., out]."""
+    _require_sizes(windows, padding)
     if groups == 1 and not transposed and not any(padding) and all(
             isinstance(w.places, int) and w.size == w.step and w.apart == 1 for w in windows):
         return _patches(x, weight, windows)
@@ -182,6 +194,14 @@ def _convolution(x: Tensor, weight: Tensor, bias: Tensor | None, stride: list, p
         windows = _windows(x.shape[2:], list(weight.shape[2:]), stride, padding, dilation)
         made = _convolved(x, weight, windows, padding, groups)
     return (made if bias is None else made + bias).movedim(-1, 1)
+
+
+@formula_of(aten.unfold.default, wide=False)
+def _unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
+    dim = dim % x.dim()
+    window, = _windows(x.shape[dim:dim + 1], [size], [step], [0], [1])
+    _require_sizes([window], [0])
+    return torch.stack(_slices(x, dim, window), -1)
 
 
 # ---- pooling

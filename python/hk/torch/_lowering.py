@@ -207,7 +207,7 @@ class Lowering:
             return self.builder.sliced(self._argument(node.args[0]), *place, 1)
         if node in self.fixed and not is_lowered(node.target):
             return self._weight(f"hk.{node.name}", self._folded(node))
-        if name == "hk.by_tap" and (sources := self._weights_of(node)):
+        if sources := self._moved(node):
             # The same elements in another order, made once.
             return self._weight(f"{sources[0]}{BY_TAP}", self._folded(node).detach())
         args = tuple(self._argument(a) for a in node.args)
@@ -262,8 +262,10 @@ class Lowering:
         return (isinstance(node.target, torch._ops.OpOverload) and bool(node.all_input_nodes)
                 and all(n in self.fixed for n in node.all_input_nodes))
 
-    def _weights_of(self, node: torch.fx.Node) -> list[str]:
-        """The weights that a node is computed of, if those are all."""
+    def _moved(self, node: torch.fx.Node) -> list[str]:
+        """The weights of a convolution that are moved at import: all that a node is computed of."""
+        if node.target is not torch.ops.hk.by_tap.default:
+            return []
         found, seen, left = [], {node}, [node]
         for one in iter(lambda: left.pop() if left else None, None):
             if one.op == "placeholder":
@@ -470,7 +472,7 @@ class Lowering:
         used: set = set()
         for node in reversed(nodes):
             if node.op == "output" or node in used:
-                used.update(node.all_input_nodes)
+                used.update([] if self._moved(node) else node.all_input_nodes)
         self._inputs = 0
         last = ""
         for node in nodes:

@@ -309,7 +309,7 @@ TEST(Hostile, Mutants) {
   for (unsigned i = 0; i < mutants(); ++i) {
     Random random(i);
     Limits::begin();
-    ::onnx::ModelProto mutant = wholeModels()[i % 3];
+    ::onnx::ModelProto mutant = wholeModels()[i % wholeModels().size()];
     for (unsigned k = random() % 3; k < 3; ++k)
       mutate(mutant, random);
     std::string bytes = mutant.SerializeAsString();

@@ -336,6 +336,46 @@ void chosenTables(::onnx::GraphProto &graph) {
   return model;
 }
 
+/// Convolutions of each form, and pooling.
+::onnx::ModelProto imageModel() {
+  ::onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(18);
+  ::onnx::GraphProto &graph = *model.mutable_graph();
+  auto &x = input(graph, "x", ::onnx::TensorProto::FLOAT);
+  x.add_dim()->set_dim_param("images");
+  for (int64_t size : {4, 9, 8})
+    x.add_dim()->set_dim_value(size);
+  floats(graph, "patch", {6, 4, 2, 2});
+  floats(graph, "bias", {6});
+  floats(graph, "three", {6, 4, 3, 3});
+  floats(graph, "alone", {4, 1, 3, 1});
+  floats(graph, "groups", {4, 2, 2, 2});
+  auto list = [](::onnx::NodeProto *node, const char *name,
+                 const Ints &values) {
+    ::onnx::AttributeProto *made = node->add_attribute();
+    made->set_name(name);
+    made->set_type(::onnx::AttributeProto::INTS);
+    for (int64_t value : values)
+      made->add_ints(value);
+  };
+  list(node(graph, "Conv", {"x", "patch", "bias"}, "a"), "strides", {2, 2});
+  auto *three = node(graph, "Conv", {"x", "three", "bias"}, "b");
+  list(three, "pads", {1, 0, 1, 1});
+  list(three, "dilations", {2, 1});
+  list(three, "strides", {1, 2});
+  auto *alone = node(graph, "Conv", {"x", "alone"}, "c");
+  attribute(alone, "group", 4);
+  list(alone, "pads", {1, 0, 0, 0});
+  attribute(node(graph, "Conv", {"x", "groups"}, "d"), "group", 2);
+  auto *largest = node(graph, "MaxPool", {"x"}, "e");
+  list(largest, "kernel_shape", {3, 2});
+  list(largest, "pads", {1, 0, 1, 0});
+  for (const char *name : {"a", "b", "c", "d", "e"})
+    graph.add_output()->set_name(name);
+  return model;
+}
+
 /// As hk-import does.
 LogicalResult raise(ModuleOp module) {
   DecisionLog log;
@@ -348,8 +388,8 @@ LogicalResult raise(ModuleOp module) {
 } // namespace
 
 const std::vector<::onnx::ModelProto> &wholeModels() {
-  static const std::vector<::onnx::ModelProto> all{model(), quantisedModel(),
-                                                   decoderModel()};
+  static const std::vector<::onnx::ModelProto> all{
+      model(), quantisedModel(), decoderModel(), imageModel()};
   return all;
 }
 

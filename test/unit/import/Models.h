@@ -21,7 +21,7 @@
 #include <vector>
 
 /// Models that import: operators of ONNX's own, quantised ones with functions,
-/// a decoder layer.
+/// a decoder layer, convolutions.
 const std::vector<::onnx::ModelProto> &wholeModels();
 
 /// Imports, raises and prints these bytes; whether they are a model, and the

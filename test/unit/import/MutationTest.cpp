@@ -36,7 +36,8 @@ TEST(Mutation, Bytes) {
   std::mt19937 random(1);
   unsigned accepted = 0;
   for (int i = 0; i < 1500; ++i) {
-    std::string mutant = wholeModels()[i % 3].SerializeAsString();
+    std::string mutant =
+        wholeModels()[i % wholeModels().size()].SerializeAsString();
     for (unsigned k = random() % 4; k < 4; ++k)
       mutant[random() % mutant.size()] = char(random());
     checkMutant(mutant, accepted);
@@ -135,7 +136,7 @@ TEST(Mutation, Fields) {
   std::mt19937 random(2);
   unsigned accepted = 0;
   for (int i = 0; i < 4000; ++i) {
-    ::onnx::ModelProto mutant = wholeModels()[i % 3];
+    ::onnx::ModelProto mutant = wholeModels()[i % wholeModels().size()];
     for (unsigned k = random() % 3; k < 3; ++k)
       mutate(mutant, random);
     checkMutant(mutant.SerializeAsString(), accepted);
