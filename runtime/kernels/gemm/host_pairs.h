@@ -54,12 +54,7 @@ struct PairScales : ScaledStream<L, float, Depth> {
     bool tiny;
   };
   HK_MEM static void start(const Source &b, i64 row, i64 depth, Row &to) {
-    i64 count = Base::start(b, row, depth, to);
-    u32 least = ~0u;
-    for (i64 i = 0; i < count; ++i) {
-      u32 bits = (bitCast<u32>(to.scale[i]) & 0x7FFFFFFFu) - 1; // 0 is none
-      least = bits < least ? bits : least;
-    }
+    u32 least = Base::start(b, row, depth, to);
     to.tiny = !kSafeZeros || least < kSafe;
   }
   HK_MEM static Block block(const Source &b, const Row &row, i64 k) {

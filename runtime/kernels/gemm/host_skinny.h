@@ -9,7 +9,9 @@
 // of B that follow each other in memory are one run, which the CPU's
 // prefetchers follow. Others are swept four at a time, pages apart, and
 // prefetchers stop at a page's end: each step asks for what the step as many
-// rows further on will read.
+// rows further on will read. What lies apart is asked for as far as the L2
+// cache: four rows of 8 KiB ahead would be all of L1. A run is asked for into
+// L1, as the prefetchers have it in L2 already.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,8 +59,9 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
   }
 
   /// c[m][r] += a[m] . b[row + r] for M rows of A and R rows of B, k
-  /// contiguous; `ahead`: elements between what is read and what is asked for.
-  template <int M, int R>
+  /// contiguous; `ahead`: elements between what is read and what is asked for,
+  /// into L1 if B IsRun.
+  template <int M, int R, bool IsRun>
   HK_MEM static void dots(const Word *a, i64 strideA, const Source &b, i64 row,
                           i64 depth, i64 ahead, Acc *c, i64 strideC) {
     V acc[M][R];
@@ -84,7 +87,7 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
       i64 end = endOfBlock(b, k, depth);
       do {
         HK_UNROLL for (int r = 0; r < R; ++r) {
-          prefetch(b, row + r, k, ahead);
+          prefetch<IsRun>(b, row + r, k, ahead);
           Words x[kVectors];
           Stream::load(b, block[r], row + r, k, x);
           add(k, x, r);
@@ -115,6 +118,7 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
 
   /// Every line of a step, `ahead` elements behind (row, k). The address may be
   /// outside of B; nothing is read there.
+  template <bool IsRun>
   HK_MEM static void prefetch(const Source &b, i64 row, i64 k, i64 ahead) {
     if constexpr (L::kGathered)
       return;
@@ -122,8 +126,8 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
     i64 at = b.offset(row, k) + ahead;
     u64 address = u64(b.data) + (isPacked(L::kMem) ? at >> 1 : at) *
                                     i64(sizeof(Storage<L::kMem>));
-    HK_UNROLL for (i64 line = 0; line < bytes; line += 64)
-        __builtin_prefetch(reinterpret_cast<const void *>(address + line));
+    HK_UNROLL for (i64 line = 0; line < bytes; line += 64) __builtin_prefetch(
+        reinterpret_cast<const void *>(address + line), 0, IsRun ? 3 : 2);
   }
 
   /// c[m][0..count) += a[m] * b[row..][k] with the rows contiguous in memory.
@@ -154,13 +158,16 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
     if constexpr (L::kKContiguous) {
       i64 r = 0, ahead = aheadOf(b, depth, kRows);
       bool isRun = L::kStep * b.stride == depth;
-      if (isRun && kBytes<L::kMem, 2> * depth / 2 >= kRunBytes)
-        ahead = aheadOf(b, depth, 1);
-      else
+      if (!isRun)
         for (; r + kRows <= rows; r += kRows)
-          dots<M, kRows>(a, strideA, b, r, depth, ahead, c + r, strideC);
+          dots<M, kRows, false>(a, strideA, b, r, depth, ahead, c + r, strideC);
+      else if (kBytes<L::kMem, 2> * depth / 2 < kRunBytes)
+        for (; r + kRows <= rows; r += kRows)
+          dots<M, kRows, true>(a, strideA, b, r, depth, ahead, c + r, strideC);
+      else
+        ahead = aheadOf(b, depth, 1);
       for (; r < rows; ++r)
-        dots<M, 1>(a, strideA, b, r, depth, ahead, c + r, strideC);
+        dots<M, 1, true>(a, strideA, b, r, depth, ahead, c + r, strideC);
     } else {
       for (i64 r = 0; r < rows; r += 2 * W)
         axpys<M>(a, strideA, b, r, depth, rows - r, c + r, strideC);

@@ -68,8 +68,8 @@ struct ScaledStream : LaneStream<L, Acc> {
     ScaleOf<W> of;
   };
 
-  /// Gives the number of scales.
-  HK_MEM static i64 start(const Source &b, i64 row, i64 depth, Row &to) {
+  /// Gives the bits of the least magnitude of a scale but 0, less 1.
+  HK_MEM static u32 start(const Source &b, i64 row, i64 depth, Row &to) {
     auto at = b.scales.rowAt(b.rowOf(row));
     i64 first = 0, count = 1;
     if constexpr (kSpan != 0) {
@@ -78,12 +78,13 @@ struct ScaledStream : LaneStream<L, Acc> {
     }
     auto next = b.scales.rowAt(b.rowOf(row + kRowsAhead));
     ask<Decode::kScale>(b.scales.scales, next.scale, first, count);
-    widen<Decode::kScale>(b.scales.scales, at.scale, first, count, to.scale);
+    u32 least = widen<Decode::kScale>(b.scales.scales, at.scale, first, count,
+                                      to.scale);
     if constexpr (Decode::kHasZeros) {
       ask<Decode::kZero>(b.scales.zeros, next.zero, first, count);
       widen<Decode::kZero>(b.scales.zeros, at.zero, first, count, to.zero);
     }
-    return count;
+    return least;
   }
 
   HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
@@ -124,20 +125,40 @@ private:
     return x != x ? Vec<float, V>(__builtin_nanf("")) : x;
   }
 
+  /// Bits of the magnitude, less 1.
+  template <int V> HK_MEM static Vec<u32, V> magnitude(Vec<float, V> x) {
+    return (bitCast<Vec<u32, V>>(x) & 0x7FFFFFFFu) - 1u;
+  }
+
+  /// As start; the last vector overlaps with the one in front of it.
   template <DType D>
-  HK_MEM static void widen(const ScaleArgs &args, i64 index, i64 first,
-                           i64 count, float *to) {
+  HK_MEM static u32 widen(const ScaleArgs &args, i64 index, i64 first,
+                          i64 count, float *to) {
     auto data = (Global<const Storage<D>>)(args.data);
-    i64 step = kSpan ? args.strideK : 0, i = 0;
+    i64 step = kSpan ? args.strideK : 0;
     index += first * step;
-    if constexpr (!isPacked(D))
-      if (step == 1)
-        for (; i + W <= count; i += W)
-          *reinterpret_cast<typename Aligned<Vec<float, W>, 4>::type *>(
-              to + i) = plain<W>(loadLanes<D, float>(data, index + i, W));
-    for (; i < count; ++i)
-      to[i] = plain<1>(
-          Vec<float, 1>(float(loadScalar<D>(data, index + i * step))))[0];
+    if constexpr (!isPacked(D) && kBlocks >= W)
+      if (step == 1 && count >= W) {
+        Vec<u32, W> least = ~0u;
+        auto vector = [&](i64 i) {
+          auto x = plain<W>(loadLanes<D, float>(data, index + i, W));
+          *reinterpret_cast<typename Aligned<Vec<float, W>, 4>::type *>(to +
+                                                                        i) = x;
+          least = __builtin_elementwise_min(least, magnitude<W>(x));
+        };
+        for (i64 i = 0; i + W < count; i += W)
+          vector(i);
+        vector(count - W);
+        return __builtin_reduce_min(least);
+      }
+    u32 least = ~0u;
+    for (i64 i = 0; i < count; ++i) {
+      auto x =
+          plain<1>(Vec<float, 1>(float(loadScalar<D>(data, index + i * step))));
+      to[i] = x[0];
+      least = __builtin_elementwise_min(least, magnitude<1>(x)[0]);
+    }
+    return least;
   }
 };
 
