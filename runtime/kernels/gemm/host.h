@@ -118,7 +118,6 @@ template <class Problem> struct Gemm {
             Word *panel = packedB + (p * kPartRows + n) * (T.bk / kElements);
             packPanel(sourceB.part(p, args.n).at(at.n0 + n, k), cols, depth,
                       panel, words);
-            askNext(args, sourceB, range, at, k, p, n);
             Acc *to = c + p * kPartRows + n;
             if constexpr (scaled)
               multiplyScaled(args, sourceA, at, at.n0 + p * args.n + n,
@@ -126,7 +125,8 @@ template <class Problem> struct Gemm {
                              to);
             else
               multiplyPanel<Word>(rowsA, strideA, at.rows, panel, used, to,
-                                  T.bn);
+                                  T.bn,
+                                  nextPanel(args, sourceB, range, at, k, p, n));
           }
       }
     }
@@ -192,23 +192,29 @@ private:
     return nullptr;
   }
 
-  /// Asks for the panel behind the one at column n of part p, while that one is
-  /// multiplied: rows lie apart, and the CPU's prefetchers begin each anew.
-  HK_MEM static void askNext(const GemmArgs &args,
-                             const HostSource<B, Sum> &sourceB, KRange range,
-                             const Place &at, i64 k, int p, i64 n) {
-    n += kPanel;
-    if (n >= at.cols) {
-      n = 0;
-      p = (p + 1) % kParts;
-      k += p == 0 ? T.bk : 0;
-    }
-    i64 cols = at.cols - n, depth = range.end - k;
-    if (depth > 0)
-      sourceB.part(p, args.n)
+  /// The rows of the panel behind the one at column n of part p, which is asked
+  /// for while that one is multiplied: rows lie apart, and the CPU's
+  /// prefetchers begin each anew. All at once they would hold up the product's
+  /// own loads.
+  HK_MEM static auto nextPanel([[maybe_unused]] const GemmArgs &args,
+                               const HostSource<B, Sum> &sourceB, KRange range,
+                               const Place &at, i64 k, int p, i64 n) {
+    if constexpr (!B::kKContiguous || B::kGathered) {
+      return AsksNothing{};
+    } else {
+      n += kPanel;
+      if (n >= at.cols) {
+        n = 0;
+        p = (p + 1) % kParts;
+        k += p == 0 ? T.bk : 0;
+      }
+      i64 cols = k < range.end ? at.cols - n : 0;
+      return sourceB.part(p, args.n)
           .at(at.n0 + n, k)
-          .ask(cols < kPanel ? cols : i64(kPanel),
-               depth < T.bk ? depth : i64(T.bk));
+          .template asked<kElements>(cols < kPanel ? cols : i64(kPanel),
+                                     (at.rows + kHostMicroRows - 1) /
+                                         kHostMicroRows);
+    }
   }
 
   /// `row`: of B, where the panel begins.

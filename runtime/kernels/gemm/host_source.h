@@ -98,20 +98,15 @@ template <class L, class Acc> struct HostSource {
       return x;
   }
 
-  /// Asks for rows [0, rows) x k [0, depth), as far as the L2 cache.
-  HK_MEM void ask(i64 rows, i64 depth) const {
-    if constexpr (!L::kGathered) {
-      constexpr i64 line = 64 / sizeof(Storage<L::kMem>);
-      i64 runs = kKContiguous ? rows : depth;
-      i64 run = ((kKContiguous ? depth : rows) + isPacked(L::kMem)) >>
-                isPacked(L::kMem);
-      for (i64 r = 0; r < runs; ++r) {
-        i64 at = kKContiguous ? offset(r, 0) : offset(0, r);
-        auto from = data + (at >> isPacked(L::kMem));
-        for (i64 e = 0; e < run; e += line)
-          __builtin_prefetch(from + e, 0, 2);
-      }
-    }
+  /// Rows [0, rows), of which `micro` kernels ask for so many bytes as they
+  /// multiply words of `Elements` elements.
+  template <int Elements> HK_MEM AskedRows asked(i64 rows, i64 micro) const {
+    static_assert(kKContiguous && !L::kGathered);
+    constexpr i64 step = kBytes<L::kMem, kAskedWords * Elements>;
+    constexpr i64 two = kBytes<L::kMem, 2>;
+    u64 from = u64(data) + u64(offset(0, 0) * two / 2);
+    return {from, L::kStep * stride * two / 2, rows,
+            micro > 0 ? (rows + micro - 1) / micro : 0, step};
   }
 
   /// The elements from (row, k) on along k, exact in bf16; zero beyond `count`.

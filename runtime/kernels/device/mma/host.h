@@ -215,11 +215,44 @@ multiplyAdd(HostVec<Word> a, HostVec<Word> b,
     return a * b + c;
 }
 
+/// Rows of memory that a product asks for while it multiplies, `each` of them
+/// by a micro kernel: as many bytes of each as the words it has passed stand
+/// for.
+struct AskedRows {
+  static constexpr bool kAsks = true;
+  u64 from;
+  i64 stride, rows, each;
+  /// Bytes of kAskedWords words.
+  i64 step;
+
+  /// The rows of the next micro kernel.
+  HK_MEM AskedRows take() {
+    AskedRows taken = *this;
+    taken.rows = rows < each ? rows : each;
+    from += u64(taken.rows * stride);
+    rows -= taken.rows;
+    return taken;
+  }
+  HK_MEM void ask() {
+    u64 row = from;
+    _Pragma("nounroll") for (i64 r = 0; r < rows; ++r, row += u64(stride))
+        __builtin_prefetch(reinterpret_cast<const void *>(row), 0, 2);
+    from += u64(step);
+  }
+};
+struct AsksNothing {
+  static constexpr bool kAsks = false;
+  HK_MEM AsksNothing take() { return {}; }
+};
+/// Words between two times that a micro kernel asks.
+inline constexpr i64 kAskedWords = 16;
+
 /// c[R][kPanel] += a[R][words] * panel[words][kPanel].
-template <int R, class Word, class Sum = typename HostWord<Word>::Sum>
+template <int R, class Word, class Sum = typename HostWord<Word>::Sum,
+          class Asked = AsksNothing>
 __attribute__((noinline)) void microKernel(const Word *a, i64 strideA,
                                            const Word *panel, i64 words, Sum *c,
-                                           i64 strideC) {
+                                           i64 strideC, Asked asked = {}) {
   using V = HostVec<Sum>;
   constexpr int W = kHostLanes;
   V acc[R][2];
@@ -227,13 +260,21 @@ __attribute__((noinline)) void microKernel(const Word *a, i64 strideA,
     acc[r][0] = *reinterpret_cast<const V *>(c + r * strideC);
     acc[r][1] = *reinterpret_cast<const V *>(c + r * strideC + W);
   }
-  _Pragma("nounroll") for (i64 w = 0; w < words; ++w) {
-    auto b0 = *reinterpret_cast<const HostVec<Word> *>(panel + w * kPanel);
-    auto b1 = *reinterpret_cast<const HostVec<Word> *>(panel + w * kPanel + W);
-    HK_UNROLL for (int r = 0; r < R; ++r) {
-      auto x = HostVec<Word>(a[r * strideA + w]);
-      acc[r][0] = multiplyAdd<Word>(x, b0, acc[r][0]);
-      acc[r][1] = multiplyAdd<Word>(x, b1, acc[r][1]);
+  for (i64 w = 0; w < words;) {
+    i64 end = words;
+    if constexpr (Asked::kAsks) {
+      end = w + kAskedWords < words ? w + kAskedWords : words;
+      asked.ask();
+    }
+    _Pragma("nounroll") for (; w < end; ++w) {
+      auto b0 = *reinterpret_cast<const HostVec<Word> *>(panel + w * kPanel);
+      auto b1 =
+          *reinterpret_cast<const HostVec<Word> *>(panel + w * kPanel + W);
+      HK_UNROLL for (int r = 0; r < R; ++r) {
+        auto x = HostVec<Word>(a[r * strideA + w]);
+        acc[r][0] = multiplyAdd<Word>(x, b0, acc[r][0]);
+        acc[r][1] = multiplyAdd<Word>(x, b1, acc[r][1]);
+      }
     }
   }
   HK_UNROLL for (int r = 0; r < R; ++r) {
@@ -243,19 +284,20 @@ __attribute__((noinline)) void microKernel(const Word *a, i64 strideA,
 }
 
 /// c[rows][kPanel] += a[rows][words] * panel[words][kPanel] for any number of
-/// rows.
+/// rows, while `asked` is asked for.
 template <class Word, int R = kHostMicroRows,
-          class Sum = typename HostWord<Word>::Sum>
+          class Sum = typename HostWord<Word>::Sum, class Asked = AsksNothing>
 HK_DEV void multiplyPanel(const Word *a, i64 strideA, i64 rows,
-                          const Word *panel, i64 words, Sum *c, i64 strideC) {
+                          const Word *panel, i64 words, Sum *c, i64 strideC,
+                          Asked asked = {}) {
   for (; rows >= R; rows -= R, a += R * strideA, c += R * strideC)
-    microKernel<R, Word>(a, strideA, panel, words, c, strideC);
+    microKernel<R, Word>(a, strideA, panel, words, c, strideC, asked.take());
   if constexpr (R > 1)
     if (rows > 0)
       multiplyPanel<Word, (R > 8   ? 8
                            : R > 4 ? 4
                                    : R / 2)>(a, strideA, rows, panel, words, c,
-                                             strideC);
+                                             strideC, asked);
 }
 
 /// Sum of the lanes, pairwise.
