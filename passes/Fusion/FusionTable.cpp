@@ -331,8 +331,12 @@ Verdict FusionTable::join(ArrayRef<GroupId> ids, Operation *op) {
     for (Operation *view : llvm::reverse(views)) {
       if (llvm::is_contained(united.ops, view))
         continue;
-      if (!isClonable(view))
-        return refuseSizes(view);
+      if (!isClonable(view)) {
+        // What no view would change comes first.
+        verdict = family->canJoin(united.ops, op, with);
+        return verdict.getReason() == Reason::OtherFamily ? verdict
+                                                          : refuseSizes(view);
+      }
       verdict = family->canJoin(united.ops, view, with);
       // Asked about the view, a family says that it is none of its operators.
       if (verdict.getReason() == Reason::OtherFamily)

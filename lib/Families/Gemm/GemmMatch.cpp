@@ -79,7 +79,8 @@ public:
         return refuse(Reason::NotAnEpilogue,
                       "is not computed behind a product's tile");
       return refuse(Reason::NeedsWholeRow,
-                    "needs more of a row than the columns of one tile");
+                    "needs other columns of its row, which a product's "
+                    "epilogue has for quantisations only");
     }
     return refuse(Reason::OtherFamily, "is not a pointwise operator");
   }

@@ -78,6 +78,15 @@ func.func @norm_and_cast(%x: tensor<?x64xbf16>, %n: tensor<64xbf16>, %w: tensor<
   return %2, %3 : tensor<?x8xf32>, tensor<?x96xbf16>
 }
 
+// A view between two products is not why they are two kernels.
+// CHECK-DAG: not fused (other-family): hk.matmul / join hk.matmul: hk.matmul is a product of its own
+// NEVER-NOT: does not follow from those of its source
+func.func @product_behind_rows(%a: tensor<3x?x40xbf16>, %b: tensor<40x56xbf16>, %c: tensor<3x56x24xbf16>) -> tensor<3x?x24xbf16> {
+  %0 = hk.matmul %a, %b : tensor<3x?x40xbf16>, tensor<40x56xbf16> -> tensor<3x?x56xbf16>
+  %1 = hk.matmul %0, %c : tensor<3x?x56xbf16>, tensor<3x56x24xbf16> -> tensor<3x?x24xbf16>
+  return %1 : tensor<3x?x24xbf16>
+}
+
 // Two equal layers: a line for both.
 // CHECK-DAG: not fused (needs-whole-row): hk.rms_norm / join hk.matmul: {{.*}}, and at 1 more place
 func.func @layers(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>, %n: tensor<64xbf16>) -> tensor<8x64xbf16> {
