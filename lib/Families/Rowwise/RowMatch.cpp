@@ -433,12 +433,12 @@ staysInRowThrough(OpOperand &operand, int64_t numRows, Value &source,
                   const llvm::SmallPtrSetImpl<Operation *> &members) {
   source = operand.get();
   auto transpose = source.getDefiningOp<TransposeOp>();
-  if (!transpose || !members.contains(transpose) ||
+  if (numRows == 0 || !transpose || !members.contains(transpose) ||
       !isReadThrough(transpose, members))
     return staysInRow(operand, numRows);
   source = transpose.getInput();
   AffineMap map = mapThrough(transpose, operand);
-  return numRows != 0 && numRows < int64_t(map.getNumResults()) &&
+  return numRows < int64_t(map.getNumResults()) &&
          llvm::all_of(
              llvm::seq<int64_t>(0, numRows),
              [&](int64_t dim) { return isRowDim(map, dim); });
