@@ -91,7 +91,9 @@ def HK_AttentionTileAttr : HK_Attr<"AttentionTile", "attention_tile"> {
   let summary = "tile of an attention kernel (hk::AttentionTile)";
   let parameters = (ins "int64_t":$bq, "int64_t":$bk, "int64_t":$waves,
                         "int64_t":$stages, "int64_t":$splitKv,
-                        DefaultValuedParameter<"int64_t", "0">:$blocks);
+                        DefaultValuedParameter<"int64_t", "0">:$blocks,
+                        DefaultValuedParameter<"int64_t", "1">:$heads,
+                        DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

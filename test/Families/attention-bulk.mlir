@@ -19,16 +19,17 @@ func.func @causal(%q: tensor<4x4096x32x128xbf16>, %k: tensor<4x4096x8x128xbf16>)
   return %0 : tensor<4x4096x32x128xbf16>
 }
 
-// Unknown sizes: few rows, at least 64 queries and a key, the rest.
+// Unknown sizes: few rows, few tiles (attention-clusters.mlir), at least 64 queries and a key, the
+// rest.
 // TILE-LABEL: hk.kernel @attention_0 attention
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 16,
-// TILE: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 128, waves = 12,
+// TILE: hk.variant @v4 #hk.attention_tile<bq = 128, bk = 128, waves = 12,
 // TILE: ^bb0(%[[T:.*]]: index, %[[S:.*]]: index):
 // TILE-DAG: %[[MANY:.*]] = arith.cmpi uge, %[[T]], %c64
 // TILE-DAG: %[[KEYS:.*]] = arith.cmpi uge, %[[S]], %c1
 // TILE: %[[BOTH:.*]] = arith.andi %[[MANY]], %[[KEYS]]
 // TILE: hk.launch_dims if %[[BOTH]] grid(%{{.*}}, %c1{{.*}}, %c1{{.*}})
-// TILE: hk.variant @v2 #hk.attention_tile<bq = 64,
+// TILE: hk.variant @v5 #hk.attention_tile<bq = 64,
 // TILE: hk.launch_dims if %true
 func.func @full(%q: tensor<2x?x4x128xf16>, %k: tensor<2x?x4x128xf16>) -> tensor<2x?x4x128xf16> {
   %0 = hk.attention %q, %k, %k scale 0.0884 : tensor<2x?x4x128xf16>, tensor<2x?x4x128xf16>, tensor<2x?x4x128xf16> -> tensor<2x?x4x128xf16>
@@ -38,18 +39,18 @@ func.func @full(%q: tensor<2x?x4x128xf16>, %k: tensor<2x?x4x128xf16>) -> tensor<
 // A soft cap needs registers.
 // TILE-LABEL: hk.kernel @attention_1 attention
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 64, waves = 12,
-func.func @cap(%q: tensor<1x512x2x256xbf16>, %k: tensor<1x512x2x256xbf16>) -> tensor<1x512x2x256xbf16> {
-  %0 = hk.attention %q, %k, %k scale 0.0625 softcap 30.0 : tensor<1x512x2x256xbf16>, tensor<1x512x2x256xbf16>, tensor<1x512x2x256xbf16> -> tensor<1x512x2x256xbf16>
-  return %0 : tensor<1x512x2x256xbf16>
+func.func @cap(%q: tensor<8x512x16x256xbf16>, %k: tensor<8x512x16x256xbf16>) -> tensor<8x512x16x256xbf16> {
+  %0 = hk.attention %q, %k, %k scale 0.0625 softcap 30.0 : tensor<8x512x16x256xbf16>, tensor<8x512x16x256xbf16>, tensor<8x512x16x256xbf16> -> tensor<8x512x16x256xbf16>
+  return %0 : tensor<8x512x16x256xbf16>
 }
 
-// Few queries of each of many heads.
+// Few queries of each of many heads, of many sequences.
 // TILE-LABEL: hk.kernel @attention_2 attention
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 64, bk = 64, waves = 4,
 // TILE-NOT: hk.variant @v1
-func.func @few(%q: tensor<1x32x8x128xbf16>, %k: tensor<1x512x1x128xbf16>) -> tensor<1x32x8x128xbf16> {
-  %0 = hk.attention %q, %k, %k scale 0.0884 causal : tensor<1x32x8x128xbf16>, tensor<1x512x1x128xbf16>, tensor<1x512x1x128xbf16> -> tensor<1x32x8x128xbf16>
-  return %0 : tensor<1x32x8x128xbf16>
+func.func @few(%q: tensor<64x32x8x128xbf16>, %k: tensor<64x512x1x128xbf16>) -> tensor<64x32x8x128xbf16> {
+  %0 = hk.attention %q, %k, %k scale 0.0884 causal : tensor<64x32x8x128xbf16>, tensor<64x512x1x128xbf16>, tensor<64x512x1x128xbf16> -> tensor<64x32x8x128xbf16>
+  return %0 : tensor<64x32x8x128xbf16>
 }
 
 // EXPLAIN-DAG: unsupported-dtype{{.*}}warp_specialised: queries and result must be bf16 or f16

@@ -12,24 +12,25 @@
 // TEXT: .keys = SequenceLayout::Paged,
 // TEXT: .blockRows = 16,
 // TEXT: using v0 = BulkAttention<BulkSegment<kSpec, AttentionTile{128, 128, 12, 2, 1}>>;
-func.func @pages(%q: tensor<1x128x8x128xbf16>, %k: tensor<64x16x1x128xbf16>, %t: tensor<1x32xi32>, %n: tensor<1xi32>) -> tensor<1x128x8x128xbf16> {
-  %0 = hk.attention %q, %k, %k kv_lens %n block_table %t scale 0.0884 causal : tensor<1x128x8x128xbf16>, tensor<64x16x1x128xbf16>, tensor<64x16x1x128xbf16> kv_lens tensor<1xi32> block_table tensor<1x32xi32> -> tensor<1x128x8x128xbf16>
-  return %0 : tensor<1x128x8x128xbf16>
+func.func @pages(%q: tensor<16x128x8x128xbf16>, %k: tensor<64x16x1x128xbf16>, %t: tensor<16x32xi32>, %n: tensor<16xi32>) -> tensor<16x128x8x128xbf16> {
+  %0 = hk.attention %q, %k, %k kv_lens %n block_table %t scale 0.0884 causal : tensor<16x128x8x128xbf16>, tensor<64x16x1x128xbf16>, tensor<64x16x1x128xbf16> kv_lens tensor<16xi32> block_table tensor<16x32xi32> -> tensor<16x128x8x128xbf16>
+  return %0 : tensor<16x128x8x128xbf16>
 }
 
-// At least 64 queries a sequence, a page and a new token, the rest.
+// Few tiles, at least 64 queries a sequence, a page and a new token, the rest.
 // TILE-LABEL: hk.kernel @attention_attention_combine attention
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 16,
-// TILE: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 128, waves = 12,
+// TILE: hk.variant @v3 #hk.attention_tile<bq = 64, bk = 64, waves = 8, stages = 2, splitKv = 1, heads = 2, cluster = 2>
+// TILE: hk.variant @v4 #hk.attention_tile<bq = 128, bk = 128, waves = 12,
 // TILE: ^bb0(%[[T:.*]]: index, %[[S:.*]]: index, %[[P:.*]]: index):
 // TILE-DAG: arith.cmpi uge, %[[T]], %c64
 // TILE-DAG: arith.cmpi uge, %[[S]], %c1
 // TILE-DAG: arith.cmpi uge, %[[P]], %c1
 // TILE: hk.launch_dims if %{{.*}} grid(%{{.*}}, %c1{{.*}}, %c1{{.*}})
-// TILE: hk.variant @v2 #hk.attention_tile<bq = 64,
-// TEXT: using v1 = BulkAttention<BulkSegment<kSpec, AttentionTile{128, 128, 12, 2, 1}>, BulkSegment<kSpec1, AttentionTile{128, 128, 12, 2, 1}>>;
-// TEXT: using v2 = AttentionSegments<AttentionKernel<kSpec,
-// TEXT: v1::run(maps, block, lds, arguments(words), arguments1(words));
+// TILE: hk.variant @v5 #hk.attention_tile<bq = 64,
+// TEXT: using v4 = BulkAttention<BulkSegment<kSpec, AttentionTile{128, 128, 12, 2, 1}>, BulkSegment<kSpec1, AttentionTile{128, 128, 12, 2, 1}>>;
+// TEXT: using v5 = AttentionSegments<AttentionKernel<kSpec,
+// TEXT: v4::run(maps, block, lds, arguments(words), arguments1(words));
 func.func @extend(%q: tensor<2x?x4x128xbf16>, %k: tensor<2x?x2x128xbf16>, %kc: tensor<?x64x2x128xbf16>, %t: tensor<2x9xi32>, %n: tensor<2xi32>) -> tensor<2x?x4x128xbf16> {
   %x, %a = hk.attention %q, %kc, %kc kv_lens %n block_table %t scale 0.0884 : tensor<2x?x4x128xbf16>, tensor<?x64x2x128xbf16>, tensor<?x64x2x128xbf16> kv_lens tensor<2xi32> block_table tensor<2x9xi32> -> tensor<2x?x4x128xf32>, tensor<2x?x4xf32>
   %y, %b = hk.attention %q, %k, %k scale 0.0884 causal : tensor<2x?x4x128xbf16>, tensor<2x?x2x128xbf16>, tensor<2x?x2x128xbf16> -> tensor<2x?x4x128xf32>, tensor<2x?x4xf32>

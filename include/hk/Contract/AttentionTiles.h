@@ -58,6 +58,26 @@ inline constexpr int32_t kBulkAttentionWaves = 12;
 /// of one head only, is the faster one.
 inline constexpr int64_t kBulkAttentionQueries = 64;
 
+/// Blocks of a cluster that shares the keys of a warp-specialised tile.
+inline constexpr int32_t kAttentionClusters[] = {6, 3, 2};
+/// The least queries of a head in such a tile, which takes several heads.
+inline constexpr int32_t kClusterQueries = 16;
+
+/// The tile `bulk` for few queries of heads of which `group` share keys, whose
+/// keys `cluster` blocks share: half of the rows, so half as much to add, and
+/// short steps, which can be shared evenly.
+constexpr AttentionTile clusteredTile(AttentionTile bulk, int64_t group,
+                                      int32_t cluster) {
+  bulk.bq = kWarpgroupRows;
+  bulk.bk = bulk.bk < 64 ? bulk.bk : 64;
+  bulk.waves = 2 * kGroupWarps;
+  bulk.cluster = cluster;
+  while (group % (2 * bulk.heads) == 0 &&
+         bulk.bq / (2 * bulk.heads) >= kClusterQueries)
+    bulk.heads *= 2;
+  return bulk;
+}
+
 /// Most rows first; of tiles with the same number of rows the first that fits
 /// is taken. `tiny` takes those of gfx942.
 inline constexpr AttentionCandidate kAttentionCandidates[] = {

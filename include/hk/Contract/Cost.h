@@ -165,6 +165,9 @@ struct Sm90Calibration {
   static constexpr double kUnitShare = 1.25;
   /// Decode steps with one block a unit, of two (h200-attention.md).
   static constexpr double kSharedDecode = 1.05;
+  /// Of the matrix rate: attention of few queries by the warp-specialised loop.
+  /// What its clusters take to add their sums.
+  static constexpr double kClusterProducts = 0.70, kClusterMicroseconds = 1.5;
 };
 
 constexpr double blocksRate(const Target &target, DType operand) {
@@ -685,6 +688,30 @@ constexpr double attentionMicroseconds(const Target &target,
                      : 0;
   return target.launchMicroseconds + alone +
          costMax(walk, costMax(memory, busiest));
+}
+
+/// The same of a tile whose keys the blocks of a cluster share: they add their
+/// sums before they end, and tiles of the same keys meet in the L2 cache.
+constexpr double attentionClusterMicroseconds(const Target &target,
+                                              const AttentionTile &tile,
+                                              const AttentionShape &shape,
+                                              const AttentionSize &size) {
+  using C = Sm90Calibration;
+  double columns = double(shape.headDim + shape.valueDim);
+  double keyBytes = columns * info(shape.type).bits / 8;
+  double tiles = ceilDiv(double(size.rows), tile.bq) * double(size.heads);
+  double rounds =
+      ceilDiv(tiles, double(residentClusters(target, tile.cluster)));
+  double steps = ceilDiv(ceilDiv(double(size.keys), tile.bk), tile.cluster);
+  double flops = 2.0 * tile.bq * tile.bk * columns;
+  double compute = flops * target.computeUnits /
+                   (target.bf16Tflops * 1e6 * C::kClusterProducts);
+  double drawn = tile.bk * keyBytes / (unitGBps(target) * 1e3);
+  double walk = rounds * (steps * costMax(compute, drawn) +
+                          kMemoryMicroseconds + C::kClusterMicroseconds);
+  double memory = double(size.heads) * double(size.keys) * keyBytes /
+                  (target.memoryGBps * 1e3);
+  return target.launchMicroseconds + costMax(walk, memory);
 }
 
 /// `blocks` blocks that walk over `keys` keys each, in rounds of as many as the

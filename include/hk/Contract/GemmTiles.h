@@ -18,6 +18,7 @@
 #define HK_CONTRACT_GEMMTILES_H
 
 #include "hk/Contract/Lds.h"
+#include "hk/Contract/Occupancy.h"
 #include "hk/Contract/Scale.h"
 
 namespace hk {
@@ -282,14 +283,6 @@ constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
   if (tile.loop == GemmLoop::SkinnyCodes)
     waves += skinnyCodesHelpers(tile);
   return waves * target.waveSize;
-}
-
-/// Clusters of `cluster` blocks that a chip runs at a time, a block a unit:
-/// what the driver says of an H100, whose units are in groups of 16 and 18.
-constexpr int64_t residentClusters(const Target &target, int32_t cluster) {
-  constexpr int32_t clusters[] = {132, 66, 39, 30, 22, 17, 15, 15};
-  return target.arch == Arch::Sm90a ? clusters[cluster - 1]
-                                    : target.computeUnits / cluster;
 }
 
 /// What the choice of a tile depends on besides the sizes.

@@ -36,6 +36,14 @@ constexpr int32_t wavesOfRegisters(const Target &target, int32_t count) {
   return file / (taken > granule ? taken : granule);
 }
 
+/// Clusters of `cluster` blocks that a chip runs at a time, a block a unit:
+/// what the driver says of an H100, whose units are in groups of 16 and 18.
+constexpr int64_t residentClusters(const Target &target, int32_t cluster) {
+  constexpr int32_t clusters[] = {132, 66, 39, 30, 22, 17, 15, 15};
+  return target.arch == Arch::Sm90a ? clusters[cluster - 1]
+                                    : target.computeUnits / cluster;
+}
+
 } // namespace hk
 
 #endif // HK_CONTRACT_OCCUPANCY_H

@@ -80,14 +80,17 @@ struct GemmTile {
 /// 1: blocks share the keys in that many slices and write a partial result
 /// each. blocks > 0: that many take equal runs of the keys of all sequences,
 /// each of which has at most splitKv parts. sm_90a: with four waves for every
-/// 64 rows and four more, the rows are of one head, and the last four waves
-/// copy.
+/// 64 rows and four more, the rows are of `heads` heads, as many queries of
+/// each, and the last four waves copy; cluster > 1: that many blocks have the
+/// same rows and parts of their keys, and add what they get.
 struct AttentionTile {
   int32_t bq, bk;
   int32_t waves;
   int32_t stages;
   int32_t splitKv;
   int32_t blocks = 0;
+  int32_t heads = 1;
+  int32_t cluster = 1;
 };
 
 /// Gradients of attention: a block has `rows` keys, or (query, head) rows, and

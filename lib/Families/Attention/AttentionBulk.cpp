@@ -77,32 +77,41 @@ static Verdict checkLoop(AttentionOp op) {
   return Verdict::accept();
 }
 
+Verdict mlir::hk::checkBulk(AttentionOp op, const ::hk::AttentionShape &shape,
+                            ::hk::DType outType, const ::hk::Target &target) {
+  if (!::hk::hasCopyEngine(target))
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "only sm_90a has a copy engine");
+  if (Verdict verdict = checkLoop(op); !verdict.accepted())
+    return verdict;
+  if (::hk::info(shape.type).bits != 16 || ::hk::info(outType).bits != 16)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "queries and result must be bf16 or f16");
+  return checkHeadRows(shape.align, shape.headDim, shape.valueDim,
+                       /*most=*/256);
+}
+
 DimName AttentionPlan::getMappedRows(const AttentionSegment &segment) const {
   return segment.getOp().getKeyForm() == KeyForm::Paged ? dim(segment.key, 0)
                                                         : getKeys(segment);
 }
 
 Verdict AttentionPlan::getBulkVerdict(const ::hk::Target &target) const {
-  if (!::hk::hasCopyEngine(target))
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "only sm_90a has a copy engine");
   if (1 + 2 * segments.size() > HK_MAX_TENSOR_MAPS)
     return Verdict::refuse(Reason::GroupFull,
                            "a kernel has at most " + Twine(HK_MAX_TENSOR_MAPS) +
                                " tensor maps, too few for " +
                                Twine(segments.size()) + " segments");
   for (const AttentionSegment &segment : segments) {
-    if (Verdict verdict = checkLoop(segment.getOp()); !verdict.accepted())
+    if (Verdict verdict =
+            checkBulk(segment.getOp(), shape, getOutType(), target);
+        !verdict.accepted())
       return verdict;
     DimName rows = getMappedRows(segment);
     if (!SymShapeAttr::isSymbol(rows) && rows == 0)
       return Verdict::refuse(Reason::UnsupportedShape, "there are no keys");
   }
-  if (::hk::info(shape.type).bits != 16 || ::hk::info(getOutType()).bits != 16)
-    return Verdict::refuse(Reason::UnsupportedDType,
-                           "queries and result must be bf16 or f16");
-  return checkHeadRows(shape.align, shape.headDim, shape.valueDim,
-                       /*most=*/256);
+  return Verdict::accept();
 }
 
 ::hk::AttentionShape
@@ -135,7 +144,8 @@ mlir::hk::attentionTensorMaps(KernelOp kernel, AttentionTileAttr tile) {
                               }));
   };
   bool queries = !attention->getOp().hasRaggedQueries();
-  add(attention->getOperands().query, queries, tile.getBq(), {0, 1, 2, 3});
+  add(attention->getOperands().query, queries, tile.getBq() / tile.getHeads(),
+      {0, 1, 2, 3});
   for (const AttentionSegment &segment : attention->getSegments()) {
     AttentionOp op = segment.getOp();
     bool batches = op.getKeyForm() != KeyForm::Ragged;

@@ -80,8 +80,10 @@ private:
       os << kernelName(variant) << "<kSpec" << numberOf(i) << ", AttentionTile{"
          << tile.getBq() << ", " << tile.getBk() << ", " << tile.getWaves()
          << ", " << tile.getStages() << ", " << tile.getSplitKv();
-      if (tile.getBlocks() > 0)
+      if (tile.getBlocks() > 0 || tile.getCluster() > 1)
         os << ", " << tile.getBlocks();
+      if (tile.getCluster() > 1)
+        os << ", " << tile.getHeads() << ", " << tile.getCluster();
       os << "}";
       if (kernel.getSegments()[i].hasRegions())
         os << ", Regions" << numberOf(i);

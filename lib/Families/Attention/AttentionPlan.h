@@ -154,6 +154,12 @@ Verdict checkMappedLoop(AttentionOp op, StringRef loop);
 /// `shape.align` bytes and whose result has elements of `outType`.
 Verdict checkLatent(AttentionOp op, const ::hk::AttentionShape &shape,
                     ::hk::DType outType, const ::hk::Target &target);
+/// The same of the warp-specialised loop.
+Verdict checkBulk(AttentionOp op, const ::hk::AttentionShape &shape,
+                  ::hk::DType outType, const ::hk::Target &target);
+/// Whether a mask or scales take scalar registers for every score of a lane, so
+/// that only the tile of few rows holds them.
+bool takesScalars(AttentionOp op);
 /// The tensor map of its keys.
 hk_tensor_map_abi latentTensorMap(const AttentionPlan &kernel,
                                   AttentionTileAttr tile);

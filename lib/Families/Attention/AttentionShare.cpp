@@ -104,7 +104,8 @@ static ModelledVariant modelOf(KernelOp kernel, VariantOp variant,
   ::hk::AttentionTile own = {
       int32_t(tile.getBq()),      int32_t(tile.getBk()),
       int32_t(tile.getWaves()),   int32_t(tile.getStages()),
-      int32_t(tile.getSplitKv()), int32_t(tile.getBlocks())};
+      int32_t(tile.getSplitKv()), int32_t(tile.getBlocks()),
+      int32_t(tile.getHeads()),   int32_t(tile.getCluster())};
   int64_t sequences = 1;
   if (!op.hasRaggedQueries())
     sequences = sizeOf(attention.dim(operands.query, 0));
@@ -134,7 +135,9 @@ double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
   // Of a decode step by the chip's own clocks, as its slices were chosen: both
   // sides of the comparison have the same tile, or one that walks alike.
   double time =
-      ::hk::attentionSlicesMicroseconds(target, m.tile, m.shape, m.size);
+      m.tile.cluster > 1
+          ? ::hk::attentionClusterMicroseconds(target, m.tile, m.shape, m.size)
+          : ::hk::attentionSlicesMicroseconds(target, m.tile, m.shape, m.size);
   bool shared = kernel.getThreads() && ::hk::hasCopyEngine(target);
   return shared
              ? ::hk::attentionSharedMicroseconds(target, m.tile, m.size, time)

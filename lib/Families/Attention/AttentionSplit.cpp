@@ -78,6 +78,28 @@ bool mlir::hk::takesRuns(AttentionOp op) {
          (!op.hasRaggedQueries() && tensorType(op.getQuery()).isDynamicDim(0));
 }
 
+/// The tile of which clusters of blocks share the keys, for so many queries and
+/// (sequence, head) pairs, if the whole operator has one.
+static std::optional<::hk::AttentionTile>
+clusterTileOf(AttentionOp op, const ::hk::Target &target,
+              ::hk::AttentionShape shape, int64_t queries, int64_t heads) {
+  ::hk::DType out = *dtypeOf(tensorType(op.getResult()).getElementType());
+  shape.bulk = checkBulk(op, shape, out, target).accepted();
+  shape.softcap = op.getSoftcap().has_value();
+  if (!shape.bulk)
+    return std::nullopt;
+  ::hk::AttentionTile bulk = ::hk::attentionTiles(target.arch, shape).tile[0];
+  int64_t group = op.getNumHeads() / op.getNumKeyHeads();
+  for (int32_t cluster : ::hk::kAttentionClusters) {
+    ::hk::AttentionTile tile = ::hk::clusteredTile(bulk, group, cluster);
+    int64_t tiles =
+        llvm::divideCeil(queries, tile.bq / tile.heads) * (heads / tile.heads);
+    if (tiles <= ::hk::residentClusters(target, cluster))
+      return tile;
+  }
+  return std::nullopt;
+}
+
 std::optional<SplitPlan>
 mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
                              ArrayRef<int64_t> counts, SizeOf sizeOf) {
@@ -106,12 +128,22 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   ::hk::AttentionTileList tiles = ::hk::attentionTiles(target.arch, shape);
   if (tiles.count == 0)
     return std::nullopt; // tile selection has an error for it
+  // The variant that takes as many rows; of many a unit does as much in fewer
+  // tiles.
   ::hk::AttentionTile few = tiles.tile[shape.latent ? 0 : tiles.count - 1];
+  bool manyRows = queries && target.arch != ::hk::Arch::Host &&
+                  *queries * (heads / keyHeads) > few.bq;
+  if (manyRows && !takesScalars(op))
+    few = tiles.tile[0];
   std::optional<int64_t> sequences =
       op.hasRaggedQueries() ? std::optional<int64_t>(1) : knownSize(q[0]);
 
   SplitPlan plan;
   plan.what = "keys";
+  std::optional<::hk::AttentionTile> clusters;
+  if (manyRows)
+    clusters = clusterTileOf(op, target, shape, *queries,
+                             sequences.value_or(1) * heads);
   if (!queries) {
     plan.known = Verdict::refuse(
         Reason::SizeUnknown,
@@ -150,6 +182,9 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
       if (parts > 1 && !sequences && partial > kMostExtraTraffic * keyBytes)
         return;
       time = ::hk::attentionSlicesMicroseconds(target, few, shape, size);
+      if (parts == 1 && clusters)
+        time = std::min(time, ::hk::attentionClusterMicroseconds(
+                                  target, *clusters, shape, size));
       if (parts > 1)
         time += ::hk::combineMicroseconds(
             target, parts, partial + elements * bytesOut, ownLaunch,

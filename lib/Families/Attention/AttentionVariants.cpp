@@ -8,7 +8,8 @@
 //
 // Two variants: the tile with fewest rows where the (query, head) rows of a
 // sequence fit in it (a decode step), else the one with most. Between them,
-// where tensor maps can describe the operands, a warp-specialised one for
+// where tensor maps can describe the operands, warp-specialised ones: for fewer
+// tiles than the chip has units, whose keys clusters of blocks share, and for
 // sequences of many queries.
 //
 //===----------------------------------------------------------------------===//
@@ -24,8 +25,10 @@ using namespace mlir::hk;
 using ::hk::AttentionTile;
 
 static std::string textOf(const AttentionTile &t) {
+  std::string cluster =
+      t.cluster > 1 ? " cluster " + std::to_string(t.cluster) : "";
   return (Twine(t.bq) + "x" + Twine(t.bk) + " waves " + Twine(t.waves) +
-          " stages " + Twine(t.stages))
+          " stages " + Twine(t.stages) + cluster)
       .str();
 }
 static bool isBulk(const ::hk::Target &target, const AttentionTile &t) {
@@ -34,6 +37,13 @@ static bool isBulk(const ::hk::Target &target, const AttentionTile &t) {
 }
 static bool isLatent(const ::hk::Target &target, const AttentionTile &t) {
   return ::hk::attentionPath(target.arch, t) == ::hk::AttentionPath::Latent;
+}
+
+bool mlir::hk::takesScalars(AttentionOp op) {
+  bool twoWindows = op.getWindowLeft() && op.getWindowRight();
+  bool scales = op.getQScale() || op.getKScale() || op.getVScale();
+  bool regions = !op.getScore().empty() || !op.getWeight().empty();
+  return regions || twoWindows || scales;
 }
 
 namespace {
@@ -67,10 +77,11 @@ public:
     int32_t first =
         isBulk(target, list.tile[0]) || isLatent(target, list.tile[0]) ? 1 : 0;
     AttentionTile few = list.tile[list.count - 1];
-    // A region, a mask with two windows and scales take scalar registers for
-    // every score of a lane: those of few scores fit.
-    bool fewScores = target.arch != ::hk::Arch::Host &&
-                     llvm::any_of(kernel.getSegments(), takesScalars);
+    bool fewScores =
+        target.arch != ::hk::Arch::Host &&
+        llvm::any_of(kernel.getSegments(), [](const AttentionSegment &segment) {
+          return takesScalars(segment.getOp());
+        });
     AttentionTile many = fewScores ? few : list.tile[first];
     std::optional<int64_t> rows = knownRows();
     bool neverFew = few.bq == many.bq || (rows && *rows > few.bq);
@@ -80,6 +91,8 @@ public:
                                                      : bulkUse();
     if (!neverFew)
       build(few, alwaysFew ? Use::Always : Use::Sometimes);
+    if (!alwaysFew && buildClusters(list.tile[0]))
+      return success();
     if (useOfBulk != Use::Never)
       build(list.tile[0], useOfBulk);
     if (!alwaysFew && useOfBulk != Use::Always)
@@ -103,12 +116,74 @@ private:
         queries < ::hk::kBulkAttentionQueries)
       return Use::Never;
     bool known =
-        !isRagged() && !SymShapeAttr::isSymbol(queries) &&
-        llvm::none_of(
-            kernel.getSegments(), [&](const AttentionSegment &segment) {
-              return SymShapeAttr::isSymbol(kernel.getMappedRows(segment));
-            });
+        !isRagged() && !SymShapeAttr::isSymbol(queries) && hasKnownKeys();
     return known ? Use::Always : Use::Sometimes;
+  }
+  bool hasKnownKeys() const {
+    return llvm::none_of(
+        kernel.getSegments(), [&](const AttentionSegment &segment) {
+          return SymShapeAttr::isSymbol(kernel.getMappedRows(segment));
+        });
+  }
+
+  /// Warp-specialised tiles of all queries and heads: how many there are at
+  /// least, and whether that is all.
+  struct TileCount {
+    int64_t least;
+    bool known;
+  };
+  TileCount tilesOf(const AttentionTile &tile) const {
+    DimName queries = kernel.getQueries(), sequences = 1;
+    if (!kernel.getOp().hasRaggedQueries())
+      sequences = kernel.dim(kernel.getOperands().query, 0);
+    bool known = !isRagged() && !SymShapeAttr::isSymbol(queries) &&
+                 !SymShapeAttr::isSymbol(sequences);
+    auto least = [](DimName size) {
+      return SymShapeAttr::isSymbol(size) ? 1 : int64_t(size);
+    };
+    int64_t slots =
+        isRagged() ? 1 : llvm::divideCeil(least(queries), tile.bq / tile.heads);
+    return {slots * least(sequences) * kernel.getKeyHeads() *
+                kernel.getGroup() / tile.heads,
+            known};
+  }
+  /// Whether a block has all keys in its first step.
+  bool hasFewKeys(const AttentionTile &tile) const {
+    return llvm::all_of(
+        kernel.getSegments(), [&](const AttentionSegment &segment) {
+          DimName rows = kernel.getMappedRows(segment);
+          return segment.getOp().getKeyForm() != KeyForm::Paged &&
+                 !SymShapeAttr::isSymbol(rows) && rows <= tile.bk;
+        });
+  }
+
+  /// Beside blocks of another problem there are none.
+  bool takesClusters(const AttentionTile &tile) const {
+    return isBulk(target, tile) && !kernel.getKernel().getThreads() &&
+           !hasFewKeys(tile);
+  }
+
+  /// Few queries over many keys have fewer tiles than there are units: clusters
+  /// of blocks share their keys, of as many blocks as units suffice for.
+  /// Returns whether no other variant is needed.
+  bool buildClusters(const AttentionTile &bulk) {
+    if (!takesClusters(bulk))
+      return false;
+    for (int32_t cluster : ::hk::kAttentionClusters) {
+      AttentionTile tile =
+          ::hk::clusteredTile(bulk, kernel.getGroup(), cluster);
+      TileCount tiles = tilesOf(tile);
+      if (tiles.least > ::hk::residentClusters(target, cluster) ||
+          isKnownToSpill(kernel.getKernel(), attrOf(tile)))
+        continue;
+      bool always = tiles.known && hasKnownKeys();
+      build(tile, always ? Use::Always : Use::Sometimes);
+      if (always)
+        record(tile);
+      if (tiles.known)
+        return always;
+    }
+    return false;
   }
 
   /// There is no map of no keys.
@@ -117,12 +192,6 @@ private:
     return SymShapeAttr::isSymbol(keys) ? Use::Sometimes : Use::Always;
   }
 
-  static bool takesScalars(const AttentionSegment &segment) {
-    AttentionOp op = segment.op;
-    bool twoWindows = op.getWindowLeft() && op.getWindowRight();
-    bool scales = op.getQScale() || op.getKScale() || op.getVScale();
-    return segment.hasRegions() || twoWindows || scales;
-  }
   bool isRagged() const { return kernel.getOperands().qOffsets >= 0; }
   /// Rows of a sequence, where they are known.
   std::optional<int64_t> knownRows() const {
@@ -150,9 +219,10 @@ private:
     return left;
   }
   AttentionTileAttr attrOf(AttentionTile tile) const {
-    return AttentionTileAttr::get(
-        kernel.getOp().getContext(), tile.bq, tile.bk, tile.waves, tile.stages,
-        int32_t(kernel.getOp().getNumSlices()), runsOf(tile));
+    return AttentionTileAttr::get(kernel.getOp().getContext(), tile.bq, tile.bk,
+                                  tile.waves, tile.stages,
+                                  int32_t(kernel.getOp().getNumSlices()),
+                                  runsOf(tile), tile.heads, tile.cluster);
   }
 
   int64_t ldsOf(const AttentionTile &tile) const {
@@ -165,8 +235,24 @@ private:
       int64_t lds = ldsOf(tile);
       bool spills = isKnownToSpill(kernel.getKernel(), attrOf(tile));
       report.add(textOf(tile), checkTile(target, lds, spills), lds);
-      if (chosen && chosen->bq == tile.bq && chosen->bk == tile.bk)
+      if (chosen && chosen->bq == tile.bq && chosen->bk == tile.bk &&
+          chosen->cluster == tile.cluster)
         report.chooseLast();
+    };
+    auto addClusters = [&](const AttentionTile &bulk) {
+      for (int32_t cluster : ::hk::kAttentionClusters) {
+        AttentionTile tile =
+            ::hk::clusteredTile(bulk, kernel.getGroup(), cluster);
+        int64_t tiles = tilesOf(tile).least,
+                most = ::hk::residentClusters(target, cluster);
+        if (tiles <= most)
+          add(tile);
+        else
+          report.add(textOf(tile),
+                     Verdict::refuse(Reason::UnsupportedShape,
+                                     Twine(tiles) + " tiles fill more than " +
+                                         Twine(most) + " such clusters"));
+      }
     };
     if (::hk::hasCopyEngine(target) && !bulk.accepted())
       report.add("warp_specialised", bulk);
@@ -177,8 +263,11 @@ private:
       add(::hk::attentionVectorTile(target.arch));
     else
       for (const ::hk::AttentionCandidate &c : ::hk::kAttentionCandidates)
-        if (::hk::usableForShape(c, target.arch, shape))
+        if (::hk::usableForShape(c, target.arch, shape)) {
+          if (takesClusters(c.tile))
+            addClusters(c.tile);
           add(c.tile);
+        }
   }
 
   bool usesVectorUnits() const {
@@ -233,26 +322,33 @@ private:
                       Use use) {
     const AttentionOperands &operands = kernel.getOperands();
     Value queries = launch.size(kernel.getQueries());
+    int64_t each = tile.bq / tile.heads;
     Value sequences = launch.constant(1), slots;
     if (isRagged()) {
       Value bounds =
           launch.atLeast(launch.size(kernel.dim(operands.qOffsets, 0)), 1);
       sequences = launch.subtract(bounds, 1);
-      slots = launch.raggedTiles(queries, tile.bq, bounds);
+      slots = launch.raggedTiles(queries, each, bounds);
     } else {
-      slots = launch.ceilDivide(queries, tile.bq);
+      slots = launch.ceilDivide(queries, each);
       if (!kernel.getOp().hasRaggedQueries())
         slots =
             launch.multiply(slots, launch.size(kernel.dim(operands.query, 0)));
     }
-    Value tiles =
-        launch.multiply(slots, kernel.getKeyHeads() * kernel.getGroup());
+    Value tiles = launch.multiply(slots, kernel.getKeyHeads() *
+                                             kernel.getGroup() / tile.heads);
     bool shared = kernel.getKernel().getThreads().has_value();
+    bool clusters = tile.cluster > 1;
     LaunchDims grid =
-        launch.grid(shared ? tiles : launch.atMost(tiles, target.computeUnits));
+        launch.grid(clusters ? launch.multiply(tiles, tile.cluster)
+                    : shared ? tiles
+                             : launch.atMost(tiles, target.computeUnits));
     if (use != Use::Always) {
       Value least = launch.multiply(sequences, ::hk::kBulkAttentionQueries);
-      grid.condition = launch.isAtMost(least, queries);
+      grid.condition =
+          clusters ? launch.isAtMost(
+                         tiles, ::hk::residentClusters(target, tile.cluster))
+                   : launch.isAtMost(least, queries);
       for (const AttentionSegment &segment : kernel.getSegments())
         grid.condition = launch.both(
             grid.condition,

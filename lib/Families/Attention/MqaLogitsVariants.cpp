@@ -100,9 +100,9 @@ LogicalResult mlir::hk::addMqaLogitsVariants(KernelOp op,
     return refuseSmallestTile(kernel->op, op, target, {text, lds}, std::nullopt)
            << "; fewer heads or a smaller head size fit";
   report.chooseLast();
-  auto attr =
-      AttentionTileAttr::get(op.getContext(), tile.bq, tile.bk, tile.waves,
-                             tile.stages, tile.splitKv, tile.blocks);
+  auto attr = AttentionTileAttr::get(op.getContext(), tile.bq, tile.bk,
+                                     tile.waves, tile.stages, tile.splitKv,
+                                     tile.blocks, tile.heads, tile.cluster);
   addVariant(
       op, DimSymbols::ofKernel(op), attr, int64_t(tile.waves) * target.waveSize,
       lds,

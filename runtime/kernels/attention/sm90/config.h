@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What the warps of a block agree on: sizes, the layout of LDS, and which keys
-// a tile of queries walks over. A tile is bq queries of one head.
+// a tile of queries walks over. A tile is bq rows: queries of one head, or of
+// several heads that share keys, one head after the other. The blocks of a
+// cluster have the same tile and take parts of its keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,9 +46,19 @@ HK_DEV void clearRowsBehind(u32 at, int first) {
   barrierOfSome<1, THREADS>();
 }
 
-/// A tile: queries [first, first + count) of one head of one sequence, and the
-/// keys of the segment that is walked over. The runtime has checked that the
-/// sizes of mapped operands fit in an int, and registers are scarce.
+/// Queries of each head of a tile.
+template <AttentionTile T> inline constexpr int kTileQueries = T.bq / T.heads;
+/// The query and the head of a row of a tile, from the tile's first.
+template <AttentionTile T> HK_DEV int tileQuery(int row) {
+  return T.heads == 1 ? row : row % kTileQueries<T>;
+}
+template <AttentionTile T> HK_DEV int tileHead(int row) {
+  return T.heads == 1 ? 0 : row / kTileQueries<T>;
+}
+
+/// A tile: queries [first, first + count) of one sequence, of heads from `head`
+/// on, and the keys of the segment that is walked over. The runtime has checked
+/// that the sizes of mapped operands fit in an int, and registers are scarce.
 struct BulkAttentionTile {
   int sequence, head;
   int first, count;
@@ -82,6 +94,9 @@ template <AttentionTile T, int HEAD, int VALUE> struct BulkAttentionLayout {
       u32(attentionPanels(HEAD)) * T.bk * kBulkRowBytes;
   static constexpr u32 kValueBytes =
       u32(attentionPanels(VALUE)) * T.bk * kBulkRowBytes;
+  /// From queries() on, in front of the barriers.
+  static constexpr u32 kOperandBytes =
+      kQueryBytes + kStages * (kKeyBytes + kValueBytes);
   u32 base;
 
   HK_MEM explicit BulkAttentionLayout(const void *lds)
@@ -131,7 +146,8 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
   static constexpr i64 kLds = attentionBulkLds(T, S.headDim, S.valueDim);
   static_assert(info(S.type).bits == 16 && info(S.outType).bits == 16 &&
                 T.splitKv == 1 && T.stages == 2 && S.align >= 16 &&
-                S.queries != SequenceLayout::Paged);
+                S.queries != SequenceLayout::Paged &&
+                kTileQueries<T> % 8 == 0 && S.group % T.heads == 0);
   /// Keys may be missing between others.
   static constexpr bool kGaps = S.keys == SequenceLayout::Paged;
   /// Keys of a box.
@@ -144,11 +160,13 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
   static constexpr int kColumns = valueChainColumns(S.valueDim);
   using Scores = ScoreChain<D, kKeys, kDepth, kQueries>;
   using Values = ValueChain<D, kColumns, kKeys>;
-  /// Registers: 64 K of them, of which a thread that copies needs few.
+  /// Registers: 64 K of them, of which a thread that copies needs few. One
+  /// group has enough without.
   static constexpr int kCopyRegisters = kGroups == 2 ? 40 : 32;
   static constexpr int kProductRegisters = kGroups == 2 ? 232 : 160;
 
   struct Shared {
+    static constexpr int kCluster = T.cluster > 1 ? T.cluster : 0;
     u8 bytes[kLds];
   };
   using Layout = BulkAttentionLayout<T, S.headDim, S.valueDim>;
@@ -180,7 +198,17 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
     int end = int(last.end), begin = int(minOf(first.begin, last.end));
     if (begin >= end)
       return {0, 0};
-    return {begin / kKeys, (end + kKeys - 1) / kKeys};
+    return ofBlock({begin / kKeys, (end + kKeys - 1) / kKeys});
+  }
+
+private:
+  /// The block's part of the cluster's steps.
+  HK_MEM static Steps ofBlock(Steps all) {
+    if constexpr (T.cluster == 1)
+      return all;
+    int rank = int(clusterRank()), count = all.count();
+    return {all.first + count * rank / T.cluster,
+            all.first + count * (rank + 1) / T.cluster};
   }
 };
 

@@ -32,6 +32,23 @@ HK_DEV void loadPanels(u32 to, const TensorMap &map, LdsBarrier full,
   }
 }
 
+/// A tile of HEADS heads: boxes of queries of each, one after the other in each
+/// panel.
+template <int PANELS, int PANEL_BYTES, int HEADS>
+HK_DEV void loadHeads(u32 to, const TensorMap &map, LdsBarrier full,
+                      BatchedBoxPlace at) {
+  full.expect(PANELS * PANEL_BYTES);
+  HK_UNROLL for (int p = 0; p < PANELS; ++p) {
+    HK_UNROLL for (int h = 0; h < HEADS; ++h) {
+      BatchedBoxPlace from = at;
+      from.column = p * 64;
+      from.matrix = at.matrix + h;
+      loadBox(to + p * PANEL_BYTES + h * (PANEL_BYTES / HEADS), map, full,
+              from);
+    }
+  }
+}
+
 /// Keys whose tiles are boxes.
 template <AttentionSpec S, AttentionTile T> class BulkRowKeys {
   using Config = BulkAttentionConfig<S, T>;
@@ -107,7 +124,7 @@ private:
     // The first round finds the place empty.
     lds.queriesEmpty().waitTogether((tiles++ & 1) ^ 1);
     if (laneId() == 0)
-      loadPanels<Config::kKeyPanels, Config::kQueryPanel>(
+      loadHeads<Config::kKeyPanels, Config::kQueryPanel, First::kTile.heads>(
           lds.queries(), maps[0], lds.queriesFull(),
           {0, w.queryStart + w.first, w.head,
            S.queries == SequenceLayout::Dense ? w.sequence : 0});

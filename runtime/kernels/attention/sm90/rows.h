@@ -42,19 +42,23 @@ struct BulkAttentionRows : BulkRowSums {
   /// Keys that a row sees; all rows of the warpgroup see [fullBegin, fullEnd).
   int begin[2], end[2], fullBegin, fullEnd;
 
-  /// `first`: the warpgroup's first query of the tile; `row`: this thread's.
+  /// `first`: the warpgroup's first row of the tile; `row`: this thread's.
   HK_MEM void start(const BulkAttentionTile &tile, int first, int row) {
     AttentionBlock w = tile.block(S.group);
     auto range = [&](int query) __attribute__((always_inline)) {
       return visibleKeys<S>(w, w.first + minOf(query, w.count - 1));
     };
+    // Of the warpgroup, of each head.
+    constexpr int queries =
+        kTileQueries<T> < kWarpgroupRows ? kTileQueries<T> : kWarpgroupRows;
+    first = tileQuery<T>(first);
     HK_UNROLL for (int r = 0; r < 2; ++r) {
-      KeyRange own = range(row + 8 * r);
+      KeyRange own = range(tileQuery<T>(row + 8 * r));
       begin[r] = int(own.begin);
       end[r] = int(own.end);
     }
     fullEnd = int(range(first).end);
-    fullBegin = int(range(first + kWarpgroupRows - 1).begin);
+    fullBegin = int(range(first + queries - 1).begin);
   }
 
   /// Goes on from sums of another segment, whose scores times `last` are
@@ -122,9 +126,12 @@ struct BulkAttentionRows : BulkRowSums {
   }
 
   HK_MEM RowEnd finish(const AttentionArgs<S> &a, i64 head, int r) const {
-    float total = sum[r] + quadXor<1>(sum[r]);
-    total += quadXor<2>(total);
-    return finishRow<S>(a, head, maximum[r] * baseTwo(a), total);
+    return finishRow<S>(a, head, maximum[r] * baseTwo(a), total(r));
+  }
+  /// Of all lanes of a row.
+  HK_MEM float total(int r) const {
+    float pair = sum[r] + quadXor<1>(sum[r]);
+    return pair + quadXor<2>(pair);
   }
 
   /// What makes a score that the softmax sees a logarithm of base 2: positive,

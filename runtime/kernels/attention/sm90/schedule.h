@@ -68,6 +68,7 @@ template <class Segments> class AttentionTiles {
   using First = typename Segments::First;
   static constexpr AttentionSpec S = First::kSpec;
   static constexpr AttentionTile T = First::kTile;
+  static constexpr int kQueries = kTileQueries<T>;
 
 public:
   /// Tiles of block `block` of `blocks`, which together take all.
@@ -81,12 +82,12 @@ public:
   /// The one of as many blocks as there are tiles.
   HK_MEM AttentionTiles(const Segments &segments, u32 block)
       : a(segments.args), block(block) {
-    pairs = u32(a.heads);
+    pairs = u32(a.heads / T.heads);
     if constexpr (S.queries == SequenceLayout::Ragged)
       // Room for a partly filled tile per sequence and for the queries of none.
-      slots = u32(a.queries / T.bq + (a.batch < 0 ? 0 : a.batch) + 1);
+      slots = u32(a.queries / kQueries + (a.batch < 0 ? 0 : a.batch) + 1);
     else
-      slots = u32((a.queries + T.bq - 1) / T.bq);
+      slots = u32((a.queries + kQueries - 1) / kQueries);
     if constexpr (S.queries == SequenceLayout::Dense)
       pairs *= u32(a.batch);
     blocks = pairs * slots;
@@ -125,16 +126,17 @@ private:
   }
 
   HK_MEM bool locate(u32 pair, u32 slot, BulkAttentionTile &w) const {
-    w.sequence = int(pair / u32(a.heads));
-    w.head = int(pair % u32(a.heads));
+    u32 heads = u32(a.heads / T.heads);
+    w.sequence = int(pair / heads);
+    w.head = int(pair % heads) * T.heads;
     w.queryStart = 0;
     w.queries = int(a.queries);
     w.padding = false;
     if constexpr (S.queries == SequenceLayout::Ragged)
       if (!locateRagged(slot, w))
         return false;
-    w.first = int(slot) * T.bq;
-    w.count = w.queries - w.first < T.bq ? w.queries - w.first : T.bq;
+    w.first = int(slot) * kQueries;
+    w.count = minOf(w.queries - w.first, kQueries);
     return true;
   }
 
@@ -142,13 +144,13 @@ private:
   HK_MEM bool locateRagged(u32 &slot, BulkAttentionTile &w) const {
     if (a.batch < 0)
       return false;
-    w.sequence = int(raggedSequence(a.qOffsets, a.batch, 1, T.bq, slot));
+    w.sequence = int(raggedSequence(a.qOffsets, a.batch, 1, kQueries, slot));
     w.padding = w.sequence == a.batch;
     w.queryStart = a.qOffsets[w.sequence];
     int end = w.padding ? int(a.queries) : a.qOffsets[w.sequence + 1];
     w.queries = end - w.queryStart;
-    slot -= u32(raggedTile(w.queryStart, T.bq, w.sequence));
-    return int(slot) * T.bq < w.queries;
+    slot -= u32(raggedTile(w.queryStart, kQueries, w.sequence));
+    return int(slot) * kQueries < w.queries;
   }
 
   const typename First::Args &a;

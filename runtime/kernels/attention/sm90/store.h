@@ -60,8 +60,9 @@ HK_DEV void storeAccumulatorRow(Global<Storage<OUT>> out, bool exists,
 template <AttentionSpec S, AttentionTile T> struct BulkAttentionStore {
   using Config = BulkAttentionConfig<S, T>;
   using Accumulators = typename Config::Values::Registers;
+  static_assert(T.heads == 1);
 
-  /// `row`: this thread's first query of the tile.
+  /// `row`: this thread's first of the tile, of one head.
   HK_MEM static void run(const AttentionArgs<S> &a,
                          const BulkAttentionTile &tile, int row,
                          const BulkAttentionRows<S, T> &rows,

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One warpgroup copies (one or two of its warps do all of it), the others have
-// 64 queries of one head each. A warpgroup's step asks for the scores of the
+// 64 rows each. A warpgroup's step asks for the scores of the
 // next tile of keys and for the values' product of this one, computes the
 // softmax of the first while the second runs, and releases both; the warpgroups
 // drift apart, so that one's exponentials run under the other's products.
@@ -16,14 +16,15 @@
 // for each segment of the keys.
 //
 //   BulkAttention<BulkSegment<spec, tile>...>::run(maps, block, shared,
-//   args...) Grid: any number of blocks in x. maps: queries, then keys and
-//   values of each segment.
+//   args...) Grid: any number of blocks in x, or a cluster per tile. maps:
+//   queries, then keys and values of each segment.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_ATTENTION_SM90_WARP_SPECIALISED_H
 #define HK_KERNELS_ATTENTION_SM90_WARP_SPECIALISED_H
 
+#include "kernels/attention/sm90/cluster.h"
 #include "kernels/attention/sm90/load.h"
 #include "kernels/attention/sm90/rows.h"
 #include "kernels/attention/sm90/schedule.h"
@@ -200,7 +201,9 @@ private:
     } else if (final && asked) {
       Walk::release(lds.queriesEmpty());
     }
-    if constexpr (final)
+    if constexpr (final && tile.cluster > 1)
+      BulkAttentionCluster<spec, tile>::run(a, w, lds.queries(), row, rows, o);
+    else if constexpr (final)
       BulkAttentionStore<spec, tile>::run(a, w, row, rows, o);
     sums = rows;
   }
@@ -228,8 +231,13 @@ template <class... All> struct BulkAttention {
   HK_MEM static void run(const TensorMap *maps, BlockId block, Shared &shared,
                          const typename All::Args &...args) {
     Segments segments(args...);
-    attend(maps, segments, shared,
-           AttentionTiles<Segments>(segments, block.x, blockCountX()));
+    constexpr int cluster = Segments::First::kTile.cluster;
+    if constexpr (cluster > 1)
+      attend(maps, segments, shared,
+             AttentionTiles<Segments>(segments, block.x / cluster));
+    else
+      attend(maps, segments, shared,
+             AttentionTiles<Segments>(segments, block.x, blockCountX()));
   }
   /// A block per tile, where they share a launch with blocks of other problems.
   HK_MEM static void runTile(const TensorMap *maps, BlockId block,
@@ -246,7 +254,8 @@ private:
     begin(maps, lds);
     int group = sameInWarp(threadId() / kWarpgroup);
     if (group == Config::kGroups) {
-      giveRegisters<Config::kCopyRegisters>();
+      if constexpr (Config::kGroups > 1)
+        giveRegisters<Config::kCopyRegisters>();
       int warp = sameInWarp(threadId() % kWarpgroup / kWave);
       if constexpr (kTwoWarps) {
         if (warp == 0)
@@ -260,7 +269,8 @@ private:
         BulkAttentionLoader<Segments>(segments, lds, maps).run(order);
       }
     } else {
-      takeRegisters<Config::kProductRegisters>();
+      if constexpr (Config::kGroups > 1)
+        takeRegisters<Config::kProductRegisters>();
       BulkAttentionConsumer<Segments>(segments, lds, group).run(order);
     }
   }
