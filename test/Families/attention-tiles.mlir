@@ -22,7 +22,7 @@
 // HOST: hk.variant @v1 #hk.attention_tile<bq = 64, bk = 128, waves = 1, stages = 1, splitKv = 1> threads 1 lds 131584
 // CDNA: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 64, waves = 4, stages = 1, splitKv = 1> threads 256 lds 16384
 // GFX950: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 64, waves = 4, stages = 2, splitKv = 1> threads 256 lds 32768
-// SM90: hk.variant @v3 #hk.attention_tile<bq = 64, bk = 64, waves = 8, stages = 2, splitKv = 1, heads = 2, cluster = 2> threads 256 lds 42072
+// SM90: hk.variant @v3 #hk.attention_tile<bq = 64, bk = 128, waves = 8, stages = 2, splitKv = 1, heads = 2, cluster = 2> threads 256 lds 74840
 // SM90: hk.variant @v4 #hk.attention_tile<bq = 128, bk = 192, waves = 12, stages = 2, splitKv = 1> threads 384 lds 115800
 // SM90: hk.variant @v5 #hk.attention_tile<bq = 64, bk = 64, waves = 4, stages = 2, splitKv = 1> threads 128 lds 32768
 // RDNA: hk.variant @v1 #hk.attention_tile<bq = 64, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 128 lds 8192

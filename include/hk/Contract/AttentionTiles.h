@@ -65,11 +65,11 @@ inline constexpr int32_t kClusterQueries = 16;
 
 /// The tile `bulk` for few queries of heads of which `group` share keys, whose
 /// keys `cluster` blocks share: half of the rows, so half as much to add, and
-/// short steps, which can be shared evenly.
+/// steps that can be shared evenly.
 constexpr AttentionTile clusteredTile(AttentionTile bulk, int64_t group,
                                       int32_t cluster) {
   bulk.bq = kWarpgroupRows;
-  bulk.bk = bulk.bk < 64 ? bulk.bk : 64;
+  bulk.bk = bulk.bk < 128 ? bulk.bk : 128;
   bulk.waves = 2 * kGroupWarps;
   bulk.cluster = cluster;
   while (group % (2 * bulk.heads) == 0 &&

@@ -167,7 +167,7 @@ struct Sm90Calibration {
   static constexpr double kSharedDecode = 1.05;
   /// Of the matrix rate: attention of few queries by the warp-specialised loop.
   /// What its clusters take to add their sums.
-  static constexpr double kClusterProducts = 0.70, kClusterMicroseconds = 1.5;
+  static constexpr double kClusterProducts = 0.57, kClusterMicroseconds = 1.5;
 };
 
 constexpr double blocksRate(const Target &target, DType operand) {
