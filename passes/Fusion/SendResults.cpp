@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The order of the launches is final here. A kernel sends where each of its
-// launches makes what the next exchange adds: that one takes the slot into
-// which the rows go (kernels/collective/send.h).
+// launches makes what the next exchange adds, and nothing else reads it: that
+// one takes the slot into which the rows go (kernels/collective/send.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,6 +90,14 @@ private:
     if (ranksOf(sum) != 2)
       return Verdict::refuse(Reason::UnsupportedShape,
                              "a product sends to one other rank");
+    // The product leaves sums where it has summed.
+    if (!sum.getInput().hasOneUse() || !product->hasOneUse())
+      return Verdict::refuse(Reason::ResultEscapes,
+                             "something else reads what it computes");
+    if (tensorType(sum.getInput()).getElementType() !=
+        tensorType(sum.getResult()).getElementType())
+      return Verdict::refuse(Reason::UnsupportedDType,
+                             "it sends sums of the type of its result");
     if (familyOf(FamilyKind::gemm).getLeastSent(kernelOf(product), target) == 0)
       return Verdict::refuse(Reason::UnsupportedShape,
                              "none of its variants stores a matrix of 16-bit "

@@ -120,8 +120,8 @@ Status CallContext::start(uint32_t index, const hk_launch_plan &plan,
     all.resize(own + kernel.collective->extra_words);
     uint64_t *extra = all.data() + own;
     if (kernel.collective->least_sent)
-      sent = beginSending(*program.communicator, kernel, plan.variant, words,
-                          extra);
+      sent = beginSending(program.device, *program.communicator, kernel, plan,
+                          words, extra);
     else if (Status error = beginKernelExchange(
                  program.device, *program.communicator, kernel, words,
                  plan.grid[0], stream, std::exchange(sent, 0), extra))

@@ -68,10 +68,10 @@ Status beginKernelExchange(Device &device, Communicator &communicator,
                            uint32_t blocks, void *stream, uint64_t sent,
                            uint64_t *extra);
 
-/// Of a kernel that only sends its result: the words behind those of its
-/// launch. The address of what it sends, or 0.
-uint64_t beginSending(const Communicator &communicator,
-                      const hk_kernel_abi &kernel, int32_t variant,
+/// Of a product that sends its result, launched as `plan` says: the words
+/// behind those of its launch. The address of what it sends, or 0.
+uint64_t beginSending(const Device &device, const Communicator &communicator,
+                      const hk_kernel_abi &kernel, const hk_launch_plan &plan,
                       const uint64_t *words, uint64_t *extra);
 
 } // namespace hk

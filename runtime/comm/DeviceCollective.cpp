@@ -281,19 +281,20 @@ Status hk::beginKernelExchange(Device &device, Communicator &communicator,
                      "the kernel before has sent what this one does not read");
   if (pushes) {
     window->fillWords(axis, extra);
-    if (sent) {
-      window->fillSentWords(axis, extra);
-      extra[kExchangeSentColumns] = sentColumns(problem.sizes.back());
-    }
+    if (sent)
+      window->fillSentWords(axis, problem.sizes.front(), problem.sizes.back(),
+                            extra);
     return {};
   }
   std::fill_n(extra, abi.extra_words, 0);
   return bringParts(device, communicator, problem, stream, extra);
 }
 
-uint64_t hk::beginSending(const Communicator &communicator,
-                          const hk_kernel_abi &kernel, int32_t variant,
-                          const uint64_t *words, uint64_t *extra) {
+uint64_t hk::beginSending(const Device &device,
+                          const Communicator &communicator,
+                          const hk_kernel_abi &kernel,
+                          const hk_launch_plan &plan, const uint64_t *words,
+                          uint64_t *extra) {
   const hk_collective_abi &abi = *kernel.collective;
   CollectiveProblem problem(abi);
   readInput(communicator.lineOf(abi.axis), words, kernel.num_pointers,
@@ -301,13 +302,15 @@ uint64_t hk::beginSending(const Communicator &communicator,
   int64_t bytes = problem.input.numBytes(),
           axis = communicator.axisOf(abi.axis);
   const Window *window = communicator.window();
-  // What the sum behind it asks, too: a block for each row.
-  if (window && abi.sending >> variant & 1 && bytes >= abi.least_sent &&
+  // Its blocks wait for the other rank's, so all must be under way. And what
+  // the sum behind it asks: a block for each row.
+  if (window && plan.grid[0] <= device.computeUnits() &&
+      abi.sending >> plan.variant & 1 && bytes >= abi.least_sent &&
       problem.sizes.front() <= kExchangeTurn &&
-      sentColumns(problem.sizes.back()) > 0 &&
+      summedColumns(problem.sizes.back()) > 0 &&
       uint64_t(bytes) <= window->partBytes(axis)) {
-    window->fillSendWords(axis, extra);
-    extra[kSendColumns] = sentColumns(problem.sizes.back());
+    window->fillSendWords(axis, problem.sizes.front(), problem.sizes.back(),
+                          extra);
     return words[abi.input];
   }
   std::fill_n(extra, abi.extra_words, 0);

@@ -47,9 +47,12 @@ Status Window::allocate(uint64_t bytes) {
   uint64_t numAxes = mesh.axes().size(), at = kPageBytes;
   uint64_t each = (whole - kPageBytes) / numAxes;
   for (const auto &axis : mesh.axes()) {
-    uint64_t part = each / (2 * uint64_t(axis.size)) / kPageBytes * kPageBytes;
+    // What the parts of so much memory leave to the words of their tiles.
+    uint64_t ranks = uint64_t(axis.size),
+             forParts = ranks == 2 ? each - tileWordBytes(each) : each;
+    uint64_t part = forParts / (2 * ranks) / kPageBytes * kPageBytes;
     regions.push_back({at, part});
-    at += 2 * uint64_t(axis.size) * part;
+    at += each / kPageBytes * kPageBytes;
   }
   if (Status error = device.allocateHostWord(&isOver))
     return error;
@@ -101,38 +104,50 @@ Status Window::checkGreetings() {
 }
 
 void Window::fillWords(int64_t axis, uint64_t *words) const {
-  auto addressOf = [&](int64_t peer) {
-    return reinterpret_cast<uintptr_t>(memory[peer]) + regions[axis].offset;
-  };
   words[kExchangeTurns] =
       reinterpret_cast<uintptr_t>(turns) + uint64_t(axis) * kLineBytes;
   words[kExchangeOver] = reinterpret_cast<uintptr_t>(isOver);
   words[kExchangePartBytes] = regions[axis].partBytes;
   words[kExchangePlace] = uint64_t(mesh.placeOf(rank, int(axis)));
-  words[kExchangeSentColumns] = words[kExchangeSent] = words[kExchangeTold] = 0;
-  words[kExchangeOwn] = addressOf(rank);
+  words[kExchangeSummed] = words[kExchangeSplit] = 0;
+  words[kExchangeSent] = words[kExchangeTold] = 0;
+  words[kExchangeOwn] = addressOf(rank) + regions[axis].offset;
   for (int64_t place = 0; place < mesh.axes()[axis].size; ++place)
     words[kExchangeWindows + place] =
-        addressOf(mesh.rankAt(rank, int(axis), place));
+        addressOf(mesh.rankAt(rank, int(axis), place)) + regions[axis].offset;
 }
 
-void Window::fillSentWords(int64_t axis, uint64_t *words) const {
+void Window::fillSentWords(int64_t axis, int64_t rows, int64_t columns,
+                           uint64_t *words) const {
   uint64_t offset = kSentWordsOffset + uint64_t(axis) * 2 * sizeof(uint32_t);
-  words[kExchangeSent] = reinterpret_cast<uintptr_t>(memory[rank]) + offset;
-  words[kExchangeTold] =
-      reinterpret_cast<uintptr_t>(memory[otherOf(axis)]) + offset;
+  words[kExchangeSummed] = uint64_t(summedColumns(columns));
+  words[kExchangeSplit] = uint64_t(firstRowOfSecond(rows));
+  words[kExchangeSent] = addressOf(rank) + offset;
+  words[kExchangeTold] = addressOf(otherOf(axis)) + offset;
 }
 
 int64_t Window::otherOf(int64_t axis) const {
   return mesh.rankAt(rank, int(axis), 1 - mesh.placeOf(rank, int(axis)));
 }
 
-void Window::fillSendWords(int64_t axis, uint64_t *words) const {
+void Window::fillSendWords(int64_t axis, int64_t rows, int64_t columns,
+                           uint64_t *words) const {
   const Region &region = regions[axis];
-  int64_t other = otherOf(axis), place = mesh.placeOf(other, int(axis));
+  int64_t other = otherOf(axis);
+  auto ownPart = [&](int64_t of) {
+    return addressOf(of) + region.offset +
+           uint64_t(mesh.placeOf(of, int(axis))) * region.partBytes;
+  };
   words[kSendTurns] =
       reinterpret_cast<uintptr_t>(turns) + uint64_t(axis) * kLineBytes;
-  words[kSendTo] = reinterpret_cast<uintptr_t>(memory[other]) + region.offset +
-                   uint64_t(place) * region.partBytes;
+  words[kSendOver] = reinterpret_cast<uintptr_t>(isOver);
+  words[kSendPlace] = uint64_t(mesh.placeOf(rank, int(axis)));
+  words[kSendSplit] = uint64_t(firstRowOfSecond(rows));
+  words[kSendSummed] = uint64_t(summedColumns(columns));
+  words[kSendTo] = ownPart(other);
+  words[kSendCome] = ownPart(rank);
   words[kSendSlot] = 2 * region.partBytes;
+  words[kSendTold] = addressOf(other) + region.tileWords();
+  words[kSendHeard] = addressOf(rank) + region.tileWords();
+  words[kSendWordsSlot] = tileWordBytes(region.partBytes);
 }

@@ -8,8 +8,9 @@
 // Every rank of one machine has a window of device memory, which the others
 // map: kernels write their rows into it (kernels/collective/exchange.h). It has
 // a region for each axis of the mesh: two slots with a part for each rank of
-// the axis. Its first page is where ranks greet each other, to see that what
-// one writes the other reads.
+// the axis; behind them, if there are two, words of tiles for each slot. Its
+// first page is where ranks greet each other, to see that what one writes the
+// other reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,11 +46,13 @@ public:
   uint64_t partBytes(int64_t axis) const { return regions[axis].partBytes; }
   /// The words of a launch (hk/Contract/Exchange.h).
   void fillWords(int64_t axis, uint64_t *words) const;
-  /// Of a launch whose rows products have sent, over an axis of two ranks:
-  /// where each tells the other.
-  void fillSentWords(int64_t axis, uint64_t *words) const;
-  /// The words of a launch that only sends, over such an axis.
-  void fillSendWords(int64_t axis, uint64_t *words) const;
+  /// Of a launch whose rows, so many, products have sent over an axis of two
+  /// ranks.
+  void fillSentWords(int64_t axis, int64_t rows, int64_t columns,
+                     uint64_t *words) const;
+  /// The words of such a product.
+  void fillSendWords(int64_t axis, int64_t rows, int64_t columns,
+                     uint64_t *words) const;
   /// Kernels that wait for other ranks end. From any thread.
   void abort() { *static_cast<volatile uint32_t *>(isOver) = 1; }
 
@@ -59,7 +62,12 @@ private:
 
   struct Region {
     uint64_t offset = 0, partBytes = 0;
+    /// Of the words of tiles of slot 0.
+    uint64_t tileWords() const { return offset + 4 * partBytes; }
   };
+  uint64_t addressOf(int64_t peer) const {
+    return reinterpret_cast<uintptr_t>(memory[peer]);
+  }
 
   Device &device;
   const Mesh &mesh;

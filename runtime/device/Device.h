@@ -72,6 +72,8 @@ public:
   DLDevice dlDevice() const { return dlpackDevice; }
   /// Largest grid the device launches, per dimension.
   const uint32_t *maxGrid() const { return gridLimit; }
+  /// Blocks of a compute unit each that are under way at once; 0: not known.
+  uint32_t computeUnits() const { return unitCount; }
   /// Kernels run in the caller's address space.
   bool isHost() const { return dlpackDevice.device_type == kDLCPU; }
 
@@ -126,6 +128,7 @@ protected:
 
   std::string targetName, descriptionText;
   DLDevice dlpackDevice{kDLCPU, 0};
+  uint32_t unitCount = 0;
   uint32_t gridLimit[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
 
 private:

@@ -23,13 +23,14 @@ namespace hk {
 /// window, or where the engine has brought the parts; kExchangeWindows: the
 /// windows of all ranks of the axis, in their order.
 enum ExchangeWord : int {
-  kExchangeTurns,       // address of the counter of turns, or 0
-  kExchangeOver,        // address of a word that is not 0 when nobody comes
-  kExchangePartBytes,   // from one part to the next
-  kExchangePlace,       // of this rank
-  kExchangeSentColumns, // how many products have sent
-  kExchangeSent,        // address of two words that say that they are there
-  kExchangeTold,        // of those of the other rank
+  kExchangeTurns,     // address of the counter of turns, or 0
+  kExchangeOver,      // address of a word that is not 0 when nobody comes
+  kExchangePartBytes, // from one part to the next
+  kExchangePlace,     // of this rank
+  kExchangeSummed,    // columns whose sums products have left, or 0
+  kExchangeSplit,     // of these launches, see firstRowOfSecond()
+  kExchangeSent,      // address of two words that say that they are there
+  kExchangeTold,      // of those of the other rank
   kExchangeOwn,
   kExchangeWindows
 };
@@ -37,22 +38,42 @@ constexpr int exchangeWords(int64_t ranks) {
   return kExchangeWindows + int(ranks);
 }
 
-/// The same of a kernel that only sends, to an axis of two ranks.
+/// The same of a product that sends, to an axis of two ranks
+/// (kernels/collective/send.h). Addresses are those of slot 0.
 enum SendWord : int {
   kSendTurns, // address of the counter of turns, or 0: it does not send
-  kSendTo,    // of slot 0 in the other rank's window its own part
+  kSendOver,  // as kExchangeOver
+  kSendPlace, // of this rank
+  kSendSplit, // see firstRowOfSecond()
+  kSendSummed,
+  kSendTo,    // in the other rank's window its own part
+  kSendCome,  // in this rank's window its own part
   kSendSlot,  // bytes from there to slot 1
-  kSendColumns,
+  kSendTold,  // the words of tiles in the other rank's window
+  kSendHeard, // in this rank's
+  kSendWordsSlot,
   kSendWords
 };
 
-/// Columns that a product sends, a multiple of its tiles': the last quarter is
-/// left to the sum, which has the link for itself while it reads memory. The
-/// tiles that are computed last are of these, so no product ends with sending.
-constexpr int64_t sentColumns(int64_t columns) {
+/// Of a product that sends rows from here on are summed by place 1, those
+/// before by place 0. No tile of a cluster has rows of both.
+constexpr int64_t firstRowOfSecond(int64_t rows) {
   constexpr int64_t kTile = 256;
-  return columns * 3 / 4 / kTile * kTile;
+  return (rows / 2 + kTile - 1) / kTile * kTile;
 }
+
+/// Columns whose sums such a product makes: the others are left to the launch
+/// behind it, which has the link for itself while it reads memory. Tiles that
+/// are computed last are of these, so no product ends with sending.
+constexpr int64_t summedColumns(int64_t columns) {
+  constexpr int64_t kTile = 256;
+  return columns * 13 / 16 / kTile * kTile;
+}
+
+/// Words of tiles in a slot, for parts of so many bytes: one for each warp that
+/// sends a tile, of 8 KiB at least.
+inline constexpr int kTileWords = 4;
+constexpr uint64_t tileWordBytes(uint64_t partBytes) { return partBytes / 512; }
 
 /// A word that has not come.
 inline constexpr uint32_t kNotCome = 0xffffffffu;

@@ -37,6 +37,7 @@ enum class CudaError : int {
 
 /// CUdevice_attribute.
 enum class CudaAttribute : int {
+  ComputeUnits = 16,
   ComputeCapabilityMajor = 75,
   ComputeCapabilityMinor = 76,
 };

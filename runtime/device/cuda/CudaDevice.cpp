@@ -219,6 +219,11 @@ Status CudaDevice::initialize(int ordinal, const DeviceOptions &options) {
   if (Status error = HK_CUDA(api, cuDeviceGetAttribute, &minor,
                              CudaAttribute::ComputeCapabilityMinor, cudaDevice))
     return error;
+  int units = 0;
+  if (Status error = HK_CUDA(api, cuDeviceGetAttribute, &units,
+                             CudaAttribute::ComputeUnits, cudaDevice))
+    return error;
+  unitCount = uint32_t(units);
   if (Status error =
           HK_CUDA(api, cuDevicePrimaryCtxRetain, &context, cudaDevice))
     return error;

@@ -13,8 +13,8 @@
 //   window of rank 0    slot 0: of rank 0 | of rank 1    slot 1: of rank 0 |
 //   ...
 //
-// Between two ranks a product may have sent the first columns already, tile by
-// tile (send.h); for these blocks wait for one word and read.
+// Between two ranks a product may have sent its tiles already, and summed most
+// (send.h); for these blocks wait for one word and read.
 //
 // With more than two ranks and many rows that is many bytes; each row then has
 // an owner (its number, by turns), who alone gets it from all ranks and writes
@@ -65,8 +65,12 @@ template <int RANKS> struct ExchangeWords {
   }
   HK_MEM i64 partBytes() const { return i64(words[kExchangePartBytes]); }
   HK_MEM u32 place() const { return u32(words[kExchangePlace]); }
-  /// Columns that the product before has sent.
-  HK_MEM int sentColumns() const { return int(words[kExchangeSentColumns]); }
+  /// Columns whose sums the product before has left.
+  HK_MEM int summed() const { return int(words[kExchangeSummed]); }
+  /// Whether it was this rank's that summed this row.
+  HK_MEM bool owns(i64 row) const {
+    return (row < i64(words[kExchangeSplit])) == (place() == 0);
+  }
   /// Of a slot: not empty when the other rank's are there.
   HK_MEM Global<u32> sent(u32 slot) const {
     return (Global<u32>)words[kExchangeSent] + slot;
@@ -112,9 +116,6 @@ HK_DEV u32x4 sendable(u32x4 v) {
   return v;
 }
 
-/// Looks at memory between two at the host's word.
-inline constexpr u32 kHostLooks = 1024;
-
 /// Looks at `p` until its words have come, or it makes no sense to wait.
 HK_DEV u32x4 awaitPeer(Global<const u32x4> p, u32x4 v,
                        Global<const u32> isOver) {
@@ -152,16 +153,6 @@ HK_DEV void endTurn(ExchangeWords<RANKS> with, i64 row, i32 thread,
   waveBarrier();
 }
 
-/// Until what products have sent is there.
-template <int RANKS>
-HK_DEV void awaitSent(ExchangeWords<RANKS> with, u32 slot) {
-  for (u32 looks = 1; hearPeer(with.sent(slot)) == kNotCome; ++looks) {
-    pauseForPeer();
-    if (looks % kHostLooks == 0 && loadPeerWord(with.isOver()))
-      break;
-  }
-}
-
 /// The same where rows were sent: the last block empties the word that said so.
 template <int RANKS>
 HK_DEV void endSentTurn(ExchangeWords<RANKS> with, u32 slot, i64 row,
@@ -197,6 +188,61 @@ HK_DEV void addGathered(const With &with, i64 rowAt, i32 thread,
   barrier();
 }
 
+/// The row where the product before has sent (send.h). What it has summed is
+/// in this rank's result where it owns the row, else it has come. Of the other
+/// columns the owner has the other rank's terms, and sends its own.
+template <DType D, int THREADS, i64 N, class Own>
+HK_DEV void takeSentRow(ExchangeWords<2> with, i64 row, i32 thread, u32 blocks,
+                        const Own &ownChunk, ExchangedRow<D, N> &sum) {
+  constexpr int V = kExchangeChunk / int(sizeof(Storage<D>));
+  constexpr int chunks = int(N / V), slots = (chunks + THREADS - 1) / THREADS;
+  u32 turn = loadPeerWord(with.turns()) / kExchangeTurn % 2;
+  if (row == 0 && thread == 0)
+    tellPeer(with.told(turn), 0);
+  int summed = with.summed() / V;
+  bool owns = with.owns(row);
+  auto chunkOf = [&](int s) __attribute__((always_inline)) {
+    return s * THREADS + thread;
+  };
+  auto holds = [&](int s) __attribute__((always_inline)) {
+    return chunks % THREADS == 0 || chunkOf(s) < chunks;
+  };
+  auto isSummed = [&](int s) __attribute__((always_inline)) {
+    return chunkOf(s) < summed;
+  };
+  i64 slotAt =
+      i64(turn) * 2 * with.partBytes() + row * N * i64(sizeof(Storage<D>));
+  auto partOf = [&](Global<u8> window, u32 of) __attribute__((always_inline)) {
+    return (Global<u32x4>)(window + slotAt + i64(of) * with.partBytes());
+  };
+  u32 place = with.place(), other = 1 - place;
+  u32x4 mine[slots], come[slots];
+  HK_UNROLL for (int s = 0; s < slots;
+                 ++s) if (holds(s) && (owns || !isSummed(s))) {
+    mine[s] = sendable(bitCast<u32x4>(packExact<D, V>(ownChunk(chunkOf(s)))));
+    if (owns && !isSummed(s))
+      storePeer(partOf(with.window(int(other)), place) + chunkOf(s), mine[s]);
+  }
+  awaitWord(with.sent(turn), with.isOver());
+  HK_UNROLL for (int s = 0; s < slots;
+                 ++s) if (holds(s) && !(owns && isSummed(s))) come[s] =
+      loadPeer(partOf(with.own(), owns || isSummed(s) ? place : other) +
+               chunkOf(s));
+  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s)) {
+    u32x4 v = owns ? mine[s] : come[s];
+    if (!isSummed(s)) {
+      if (!owns) {
+        auto p = partOf(with.own(), other) + chunkOf(s);
+        come[s] = awaitPeer(p, come[s], with.isOver());
+        storePeer(p, u32x4(kNotCome));
+      }
+      v = addTerms<D>(mine[s], come[s]);
+    }
+    *sum.template chunk<V>(i64(chunkOf(s)) * V) = bitCast<Packed<D, V>>(v);
+  }
+  endSentTurn(with, turn, row, thread, blocks);
+}
+
 /// Leaves row number `row`, of N elements of dtype D on each of RANKS ranks, in
 /// `sum`: added in f32 in the order of the ranks, rounded once. `ownChunk(c)`
 /// has this rank's elements from c * V on. THREADS threads, all of a block; of
@@ -221,30 +267,22 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
     return chunks % THREADS == 0 || chunkOf(s) < chunks;
   };
   // Products of other targets do not send.
-  constexpr bool kMaySend =
-      kTarget.arch == Arch::Sm90a && RANKS == 2 && sizeof(Storage<D>) == 2;
-  int sentChunks = kMaySend ? with.sentColumns() / V : 0;
-  auto isSent = [&](int s) __attribute__((always_inline)) {
-    return kMaySend && chunkOf(s) < sentChunks;
-  };
-
+  if constexpr (kTarget.arch == Arch::Sm90a && RANKS == 2 && D == R &&
+                sizeof(Storage<D>) == 2)
+    if (with.summed())
+      return takeSentRow<D, THREADS>(with, row, thread, blocks, ownChunk, sum);
   u32 turn = loadPeerWord(with.turns()) / kExchangeTurn % 2;
-  if (kMaySend && sentChunks && row == 0 && thread == 0)
-    tellPeer(with.told(turn), 0);
   u32x4 mine[slots], come[slots][RANKS];
   HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s)) mine[s] =
       sendable(bitCast<u32x4>(packExact<D, V>(ownChunk(chunkOf(s)))));
   i64 slotAt = i64(turn) * RANKS * with.partBytes() + rowAt;
   i64 ownAt = slotAt + with.place() * with.partBytes();
-  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s) && !isSent(s))
+  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s))
       HK_UNROLL for (int r = 0; r < RANKS; ++r) if (u32(r) != with.place())
           storePeer((Global<u32x4>)(with.window(r) + ownAt) + chunkOf(s),
                     mine[s]);
-  if (kMaySend && sentChunks)
-    awaitSent(with, turn);
   auto partOf = [&](int s, int r) __attribute__((always_inline)) {
-    i64 part = isSent(s) ? with.place() : r;
-    return (Global<u32x4>)(with.own() + slotAt + part * with.partBytes()) +
+    return (Global<u32x4>)(with.own() + slotAt + r * with.partBytes()) +
            chunkOf(s);
   };
   HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s))
@@ -254,7 +292,7 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
     Carrier<D, V> total;
     HK_UNROLL for (int r = 0; r < RANKS; ++r) {
       u32x4 v = u32(r) == with.place() ? mine[s] : come[s][r];
-      if (u32(r) != with.place() && !isSent(s)) {
+      if (u32(r) != with.place()) {
         v = awaitPeer(partOf(s, r), v, with.isOver());
         storePeer(partOf(s, r), u32x4(kNotCome));
       }
@@ -263,10 +301,7 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
     }
     sum.template store<V>(i64(chunkOf(s)) * V, total);
   }
-  if (kMaySend && sentChunks)
-    endSentTurn(with, turn, row, thread, blocks);
-  else
-    endTurn(with, row, thread, blocks);
+  endTurn(with, row, thread, blocks);
 }
 
 /// The same by an owner for each row; R is as wide as D.

@@ -81,6 +81,23 @@ struct PersistentSchedule {
   }
 };
 
+/// The same of one matrix, of which the rows of tiles before or behind `split`
+/// come first.
+struct SplitSchedule {
+  u32 mTiles, nTiles, split;
+  bool secondFirst;
+
+  HK_MEM u32 count() const { return mTiles * nTiles; }
+  HK_MEM TileWork at(u32 tile) const {
+    u32 head = secondFirst ? mTiles - split : split;
+    bool isBehind = tile >= head * nTiles;
+    PersistentSchedule part = {isBehind ? mTiles - head : head, nTiles, 1};
+    TileWork work = part.at(isBehind ? tile - head * nTiles : tile);
+    work.m += isBehind == secondFirst ? 0 : split;
+    return work;
+  }
+};
+
 } // namespace hk
 
 #endif // HK_KERNELS_GEMM_SCHEDULE_H

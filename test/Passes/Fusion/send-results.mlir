@@ -21,7 +21,7 @@ module attributes {hk.mesh = "tp=2"} {
 // CHECK: hk.kernel @[[SENDS:.*]] gemm {{.*}}attributes {hk.sends = "tp"}
 // CHECK-NOT: hk.sends
 // EXPLAIN: exchanged: {{.*}}: sent to the other rank tile by tile, of 8650753 bytes and more, before the sum
-// KERNEL: HK_MAPPED_KERNEL({{.*}}, 11, 3,
+// KERNEL: HK_MAPPED_KERNEL({{.*}}, 18, 3,
 // KERNEL: SentResults(StoreRounded<bf16>{}, words[2], i64(words[6]), words + 7)
 // CHECK-LABEL: func.func @sends
 // CHECK: hk.launch @[[SENDS]]
@@ -50,6 +50,24 @@ func.func @between(%x: tensor<?x2048xbf16>, %w: tensor<4096x2048xbf16>, %v: tens
   %3 = hk.all_reduce sum %0 axis "tp" transport any_order : tensor<?x2048xbf16>
   %4 = hk.add %3, %s : tensor<?x2048xbf16>
   return %2, %4 : tensor<?x4096xbf16>, tensor<?x2048xbf16>
+}
+
+// The product would leave sums where its own terms are returned.
+// EXPLAIN-DAG: not tile by tile (result-escapes): something else reads what it computes
+func.func @returned(%x: tensor<?x256xbf16>, %w: tensor<4096x256xbf16>, %r: tensor<?x4096xbf16>)
+    -> (tensor<?x4096xbf16>, tensor<?x4096xbf16>) {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<4096x256xbf16> -> tensor<?x4096xbf16>
+  %1 = hk.all_reduce sum %0 axis "tp" transport any_order : tensor<?x4096xbf16>
+  %2 = hk.add %1, %r : tensor<?x4096xbf16>
+  return %0, %2 : tensor<?x4096xbf16>, tensor<?x4096xbf16>
+}
+
+// EXPLAIN-DAG: not tile by tile (unsupported-dtype): it sends sums of the type of its result
+func.func @widened(%x: tensor<?x768xbf16>, %w: tensor<4096x768xbf16>, %r: tensor<?x4096xf32>) -> tensor<?x4096xf32> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x768xbf16>, tensor<4096x768xbf16> -> tensor<?x4096xbf16>
+  %1 = hk.all_reduce sum %0 axis "tp" : tensor<?x4096xbf16> -> tensor<?x4096xf32>
+  %2 = hk.add %1, %r : tensor<?x4096xf32>
+  return %2 : tensor<?x4096xf32>
 }
 
 // A kernel that two launches have, of which one is returned.

@@ -7,10 +7,11 @@
 //
 // Of the warpgroup that copies three warps have nothing to do. Where the result
 // is sent (collective/send.h) they take each tile that has been stored from the
-// L2 cache and write it into the other rank's memory, while the next one is
-// multiplied. That the warps that multiply store it there themselves, by a
-// second tensor map, took 30 to 60 us more for a result of 64 MiB on two H100:
-// they waited for the link before they could write to LDS again.
+// L2 cache and write it, or its sum with the other rank's, into the other
+// rank's memory, while the next one is multiplied. That the warps that multiply
+// store it there themselves, by a second tensor map, took 30 to 60 us more for
+// a result of 64 MiB on two H100: they waited for the link before they could
+// write to LDS again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@
 namespace hk {
 
 template <class Epilogue>
-concept SendsTiles = requires(Epilogue epilogue) { epilogue.sendPlace(); };
+concept SendsTiles = requires(Epilogue epilogue) { epilogue.sendPlace(0); };
 
 template <class Config, bool Sends> struct TileSender {
   static constexpr int kRegisters = 0;
@@ -33,23 +34,35 @@ template <class Config, bool Sends> struct TileSender {
 };
 
 template <class Config> struct TileSender<Config, true> {
-  static constexpr int kRegisters = 56;
+  static constexpr int kRegisters = 88;
 
   template <class Tiles, class Epilogue>
   HK_MEM static void run(Tiles &tiles, const GemmArgs &args,
                          const typename Config::Layout &lds,
                          const Epilogue &epilogue) {
     int warp = int(threadId() % kWarpgroup) / 32 - 1;
-    SendPlace place = epilogue.sendPlace();
-    if (warp < 0 || !place.to)
+    if (warp < 0 || !epilogue.sends())
       return;
-    u32 stored = 0;
+    constexpr DType D = __is_same(typename Epilogue::BoxElement, bf16)
+                            ? DType::BF16
+                            : DType::F16;
+    u32 stored = 0, slot = epilogue.slot();
     for (WarpPlace at; tiles.take(at);) {
       stored += Config::kGroups * 4;
-      if (at.col >= place.columns)
+      // Of arguments, which take no registers between two tiles.
+      SendPlace place = epilogue.sendPlace(slot);
+      // Columns that are not summed are sent, too, and have no words.
+      bool owns = (at.row < epilogue.split()) == epilogue.ownsFirst();
+      bool isSummed = at.col < place.summed;
+      if (owns && !isSummed)
         continue;
       lds.stored().await(stored);
-      send(at, args, warp, place);
+      u64 word = wordOf(at, args, warp);
+      if (owns)
+        hear(place.heard + word, place.isOver);
+      send<D>(at, args, warp, place, owns);
+      if (!owns && isSummed)
+        tell(place.told + word);
     }
     awaitPeerStores();
     waveBarrier();
@@ -60,34 +73,86 @@ private:
   /// Elements of a lane's access, lanes of a row, rows of a warp's access.
   static constexpr int kVec = 8, kLanes = P::kCols / kVec, kRows = 32 / kLanes,
                        kWarps = 3, kUnroll = 4;
-  static_assert(kLanes <= 32);
+  static_assert(kLanes <= 32 && kWarps <= kTileWords &&
+                firstRowOfSecond(1) % (Config::T.bm * Config::kCluster) == 0);
 
+  /// Bytes from the first word of a slot.
+  HK_MEM static u64 wordOf(const WarpPlace &at, const GemmArgs &args,
+                           int warp) {
+    u32 columns = u32((args.n + P::kCols - 1) / P::kCols);
+    u32 tile = u32(at.row) / Config::T.bm * columns + u32(at.col) / P::kCols;
+    return (u64(tile) * kTileWords + warp) * sizeof(u32);
+  }
+
+  /// The warp's part of a tile is there.
+  HK_MEM static void tell(u64 word) {
+    waveBarrier();
+    if (laneId() == 0)
+      tellPeer((Global<u32>)word, 0);
+  }
+  HK_MEM static void hear(u64 word, Global<const u32> isOver) {
+    if (laneId() == 0) {
+      awaitWord((Global<const u32>)word, isOver);
+      *(Global<u32>)word = kNotCome;
+    }
+    waveBarrier();
+  }
+
+  /// Which chunks of a tile a lane has: of rows first, first + kStep, ...
+  struct Chunks {
+    static constexpr int kStep = kWarps * kRows;
+    int first, end, column;
+    bool any;
+
+    HK_MEM Chunks(const WarpPlace &at, int columns, int warp) {
+      end = at.end - at.row < Config::T.bm ? at.end - at.row : Config::T.bm;
+      column = at.col + int(laneId()) % kLanes * kVec;
+      first = warp * kRows + int(laneId()) / kLanes;
+      // Where rows are no power of two long some lanes are left over.
+      any = column < columns && int(laneId()) < kLanes * kRows;
+    }
+  };
+
+  /// Sends a tile, with `Add` after what has come was added to it.
+  template <DType D>
   HK_MEM static void send(const WarpPlace &at, const GemmArgs &args, int warp,
-                          const SendPlace &place) {
-    int end = at.end - at.row < Config::T.bm ? at.end - at.row : Config::T.bm;
-    int column = at.col + int(laneId()) % kLanes * kVec;
-    // Where rows are no power of two long some lanes are left over.
-    if (column >= args.n || int(laneId()) >= kLanes * kRows)
+                          const SendPlace &place, bool adds) {
+    Chunks chunks(at, adds ? place.summed : int(args.n), warp);
+    if (!chunks.any)
       return;
-    auto from = (Global<const u8>)place.from +
-                2 * (i64(at.row) * place.stride + column);
-    auto to = (Global<u8>)place.to + 2 * (i64(at.row) * args.n + column);
-    int first = warp * kRows + int(laneId()) / kLanes;
-    for (int row = first; row < end; row += kWarps * kRows * kUnroll) {
-      u32x4 v[kUnroll];
-      HK_UNROLL for (int i = 0; i < kUnroll; ++i) {
-        int r = row + i * kWarps * kRows;
-        if (r < end)
-          v[i] =
-              loadPeer((Global<const u32x4>)(from + 2 * i64(r) * place.stride));
-      }
-      HK_UNROLL for (int i = 0; i < kUnroll; ++i) {
-        int r = row + i * kWarps * kRows;
-        if (r < end)
-          storePeer((Global<u32x4>)(to + 2 * i64(r) * args.n), v[i]);
-      }
+    // Within a tile offsets have 32 bits.
+    u32 stride = 2 * u32(place.stride), dense = 2 * u32(args.n);
+    auto own = (Global<u8>)place.from +
+               2 * (i64(at.row) * place.stride + chunks.column);
+    i64 there = 2 * (i64(at.row) * args.n + chunks.column);
+    auto come = (Global<const u8>)place.come + there;
+    auto to = (Global<u8>)place.to + there;
+    for (int row = chunks.first; row < chunks.end;
+         row += Chunks::kStep * kUnroll) {
+      u32x4 a[kUnroll], b[kUnroll];
+      // Behind the end the first one again.
+      auto rowOf = [&](int i) __attribute__((always_inline)) {
+        int r = row + i * Chunks::kStep;
+        return u32(r < chunks.end ? r : row);
+      };
+      HK_UNROLL for (int i = 0; i < kUnroll; ++i) a[i] =
+          loadPeer((Global<const u32x4>)(own + rowOf(i) * stride));
+      if (adds)
+        HK_UNROLL for (int i = 0; i < kUnroll; ++i) b[i] =
+            loadPeer((Global<const u32x4>)(come + rowOf(i) * dense));
+      // Addresses are computed again: kept, they take more registers than what
+      // they lead to.
+      hideFromOptimiser(row);
+      if (adds)
+        HK_UNROLL for (int i = 0; i < kUnroll; ++i) {
+          a[i] = addTerms<D>(a[i], b[i]);
+          storePeer((Global<u32x4>)(own + rowOf(i) * stride), a[i]);
+        }
+      HK_UNROLL for (int i = 0; i < kUnroll; ++i)
+          storePeer((Global<u32x4>)(to + rowOf(i) * dense), a[i]);
     }
   }
+  HK_MEM static void hideFromOptimiser(int &v) { asm volatile("" : "+r"(v)); }
 };
 
 } // namespace hk

@@ -34,21 +34,20 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
   static constexpr int kThreads = Config::kThreads;
   static constexpr GemmTile T = Config::T;
 
+  /// Rows of a tile of a cluster.
+  static constexpr int kRows = T.bm * Cluster;
+
   /// Which tiles the block takes.
-  struct Tiles {
-    PersistentSchedule schedule;
+  template <class Schedule> struct Tiles {
+    Schedule schedule;
     const GemmArgs &args;
     u32 rank;
     u32 next, stride;
 
-    HK_MEM Tiles(const GemmArgs &args, u32 rank, u32 block)
-        : args(args), rank(rank), next(block / Cluster),
-          stride(blockCountX() / Cluster) {
-      constexpr int rows = T.bm * Cluster;
-      schedule = {u32((args.m + rows - 1) / rows),
-                  u32((args.n + P::kCols - 1) / P::kCols),
-                  u32(args.batches * T.splitK)};
-    }
+    HK_MEM Tiles(const Schedule &schedule, const GemmArgs &args, u32 rank,
+                 u32 block)
+        : schedule(schedule), args(args), rank(rank), next(block / Cluster),
+          stride(blockCountX() / Cluster) {}
     HK_MEM bool take(WarpPlace &at) {
       if (next >= schedule.count())
         return false;
@@ -67,13 +66,28 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
   };
 
   template <class Epilogue>
+  HK_MEM static auto scheduleOf(const GemmArgs &args,
+                                const Epilogue &epilogue) {
+    u32 mTiles = u32((args.m + kRows - 1) / kRows),
+        nTiles = u32((args.n + P::kCols - 1) / P::kCols);
+    if constexpr (SendsTiles<Epilogue>) {
+      static_assert(T.splitK == 1);
+      u32 split = u32(epilogue.split() / kRows);
+      return SplitSchedule{mTiles, nTiles, split < mTiles ? split : mTiles,
+                           epilogue.ownsFirst()};
+    } else {
+      return PersistentSchedule{mTiles, nTiles, u32(args.batches * T.splitK)};
+    }
+  }
+
+  template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, const TensorMap *maps,
                          BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
     typename Config::Layout lds(shared);
     Loop::template begin<SendsTiles<Epilogue>>(maps, lds);
     u32 rank = Cluster > 1 ? clusterRank() : 0;
-    Tiles tiles(args, rank, block.x);
+    Tiles tiles(scheduleOf(args, epilogue), args, rank, block.x);
     Loop::run(tiles, Loader(maps, lds, rank, args), args, maps, lds,
               shared.bytes, epilogue);
   }

@@ -47,8 +47,8 @@ FAKE_EXPORT int cuDeviceGetName(char *name, int bytes, int device) {
   return 0;
 }
 FAKE_EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
-  FAIL_IF(attribute != 75 && attribute != 76, 1);
-  *value = attribute == 75 ? 9 : 0;
+  FAIL_IF(attribute != 75 && attribute != 76 && attribute != 16, 1);
+  *value = attribute == 75 ? 9 : attribute == 16 ? 132 : 0;
   return 0;
 }
 FAKE_EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
