@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
+#include "hk/Contract/Exchange.h"
 #include "hk/Dialect/WaitingProblems.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -106,6 +107,9 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
     return success();
   if (isa<KernelOp>(op) && name == kSendsAttrName &&
       isa<StringAttr>(attribute.getValue()))
+    return success();
+  if (isa<KernelOp>(op) && name == ::hk::kAddsAttrName &&
+      isa<UnitAttr>(attribute.getValue()))
     return success();
   if (!isa<ModuleOp>(op))
     return unknownAttribute(op, "'" + op->getName().getStringRef() + "'", name,

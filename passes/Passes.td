@@ -370,11 +370,13 @@ def HKSendResults : Pass<"hk-send-results", "::mlir::ModuleOp"> {
   let description = [{
     A sum over two ranks that a kernel makes itself (docs/parallel.md) begins with
     the link: every rank writes its rows into the other's memory. Where a product
-    made them, it can do that tile by tile, while it computes the next ones. Its
-    kernel gets `hk.sends`, the axis, if all its launches are such and between it
-    and the sum there is no other exchange over that axis, whose slot it would
-    take. Launches with few rows, which compute all tiles at once, still leave it
-    to the sum.
+    made them, it can do that tile by tile, while it computes the next ones, and
+    sum what has come. Its kernel gets `hk.sends`, the axis, if all its launches
+    are such, nothing else reads what it computes, and between it and the sum
+    there is no other exchange over that axis, whose slot it would take. If the
+    launch behind does nothing with the sum but add to it, that becomes the last
+    input, and both kernels get `hk.adds`. Launches with few rows, which compute
+    all tiles at once, still leave all of it to the launch behind.
   }];
   let statistics = [Statistic<"numSending", "num-sending", "kernels that send their results">];
 }

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AddInProducts.h"
 #include "JointKernels.h"
 
 #include "hk/Families/KernelExchange.h"
@@ -94,14 +95,14 @@ private:
     if (!sum.getInput().hasOneUse() || !product->hasOneUse())
       return Verdict::refuse(Reason::ResultEscapes,
                              "something else reads what it computes");
-    if (tensorType(sum.getInput()).getElementType() !=
-        tensorType(sum.getResult()).getElementType())
-      return Verdict::refuse(Reason::UnsupportedDType,
-                             "it sends sums of the type of its result");
     if (familyOf(FamilyKind::gemm).getLeastSent(kernelOf(product), target) == 0)
       return Verdict::refuse(Reason::UnsupportedShape,
                              "none of its variants stores a matrix of 16-bit "
                              "elements by the copy engine");
+    if (tensorType(sum.getInput()).getElementType() !=
+        tensorType(sum.getResult()).getElementType())
+      return Verdict::refuse(Reason::UnsupportedDType,
+                             "it sends sums of the type of its result");
     for (LaunchOp between : llvm::reverse(order.take_front(index))) {
       if (between == product)
         return Verdict::accept();
@@ -140,6 +141,7 @@ struct HKSendResults : ::mlir::hk::impl::HKSendResultsBase<HKSendResults> {
                       StringAttr::get(&getContext(), sender.axis));
       ++numSending;
     }
+    addInProducts(getOperation());
   }
 
 private:

@@ -307,7 +307,8 @@ uint64_t hk::beginSending(const Device &device,
   if (window && plan.grid[0] <= device.computeUnits() &&
       abi.sending >> plan.variant & 1 && bytes >= abi.least_sent &&
       problem.sizes.front() <= kExchangeTurn &&
-      summedColumns(problem.sizes.back()) > 0 &&
+      summedColumns(device.computeUnits(), problem.sizes.front(),
+                    problem.sizes.back()) > 0 &&
       uint64_t(bytes) <= window->partBytes(axis)) {
     window->fillSendWords(axis, problem.sizes.front(), problem.sizes.back(),
                           extra);

@@ -120,7 +120,8 @@ void Window::fillWords(int64_t axis, uint64_t *words) const {
 void Window::fillSentWords(int64_t axis, int64_t rows, int64_t columns,
                            uint64_t *words) const {
   uint64_t offset = kSentWordsOffset + uint64_t(axis) * 2 * sizeof(uint32_t);
-  words[kExchangeSummed] = uint64_t(summedColumns(columns));
+  words[kExchangeSummed] =
+      uint64_t(summedColumns(device.computeUnits(), rows, columns));
   words[kExchangeSplit] = uint64_t(firstRowOfSecond(rows));
   words[kExchangeSent] = addressOf(rank) + offset;
   words[kExchangeTold] = addressOf(otherOf(axis)) + offset;
@@ -143,7 +144,8 @@ void Window::fillSendWords(int64_t axis, int64_t rows, int64_t columns,
   words[kSendOver] = reinterpret_cast<uintptr_t>(isOver);
   words[kSendPlace] = uint64_t(mesh.placeOf(rank, int(axis)));
   words[kSendSplit] = uint64_t(firstRowOfSecond(rows));
-  words[kSendSummed] = uint64_t(summedColumns(columns));
+  words[kSendSummed] =
+      uint64_t(summedColumns(device.computeUnits(), rows, columns));
   words[kSendTo] = ownPart(other);
   words[kSendCome] = ownPart(rank);
   words[kSendSlot] = 2 * region.partBytes;

@@ -55,6 +55,11 @@ enum SendWord : int {
   kSendWords
 };
 
+/// Unit, of a product that sends (`hk.sends`): its last input is what the
+/// launch behind adds to the sums, and launches that send add it. Of the kernel
+/// behind: it adds that only where it has not come with the sums.
+inline constexpr char kAddsAttrName[] = "hk.adds";
+
 /// Of a product that sends rows from here on are summed by place 1, those
 /// before by place 0. No tile of a cluster has rows of both.
 constexpr int64_t firstRowOfSecond(int64_t rows) {
@@ -63,11 +68,17 @@ constexpr int64_t firstRowOfSecond(int64_t rows) {
 }
 
 /// Columns whose sums such a product makes: the others are left to the launch
-/// behind it, which has the link for itself while it reads memory. Tiles that
-/// are computed last are of these, so no product ends with sending.
-constexpr int64_t summedColumns(int64_t columns) {
-  constexpr int64_t kTile = 256;
-  return columns * 13 / 16 / kTile * kTile;
+/// behind it, which has the link for itself while it reads memory. As many as
+/// the tiles that `units` compute at once have, which are the last ones, so no
+/// product ends with sums. 0: it does not pay.
+constexpr int64_t summedColumns(int64_t units, int64_t rows, int64_t columns) {
+  constexpr int64_t kTile = 256, kTileElements = 128 * 256;
+  int64_t owned = rows - firstRowOfSecond(rows);
+  if (owned <= 0)
+    return 0;
+  int64_t left = units * kTileElements / owned;
+  int64_t summed = (columns - left) / kTile * kTile;
+  return summed < columns / 4 ? 0 : summed;
 }
 
 /// Words of tiles in a slot, for parts of so many bytes: one for each warp that

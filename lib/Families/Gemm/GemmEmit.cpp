@@ -647,10 +647,15 @@ private:
 
   std::string mappedEpilogue(VariantOp variant) {
     auto result = unsigned(kernel.getNumInputs());
-    if (sendsBoxes(kernel, tileOf(variant)))
-      return "SentResults(" + boxesText(variant) + ", " +
-             words.address(result) + ", " + words.stride(result, 0) +
+    if (sendsBoxes(kernel, tileOf(variant))) {
+      auto rows = [&](unsigned operand) {
+        return "{" + words.address(operand) + ", " + words.stride(operand, 0) +
+               "}";
+      };
+      return "SentResults(" + boxesText(variant) + ", " + rows(result) + ", " +
+             (kernel->hasAttr(::hk::kAddsAttrName) ? rows(result - 1) : "{}") +
              ", words + " + std::to_string(words.size()) + ")";
+    }
     return boxesText(variant);
   }
   std::string boxesText(VariantOp variant) {

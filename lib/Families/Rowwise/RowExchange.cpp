@@ -122,6 +122,25 @@ void RowEmitter::emitExchange() {
   Position position = positionOf(local, chunk * vec);
   out.line("return " + pull(sum.getInput(), position, int(vec)).text + ";");
   out.closeLambda();
+  // What is added to the sums, unless it has come with them.
+  AddOp add;
+  std::string added = out.freshName("added");
+  if (kernel->hasAttr(::hk::kAddsAttrName)) {
+    add = cast<AddOp>(*sum.getResult().user_begin());
+    auto other = cast<BlockArgument>(
+        add->getOperand(add->getOperand(0) == sum.getResult() ? 1 : 0));
+    out.openLambda(added, "i32 c");
+    out.line("return " + pull(other, position, int(vec)).text + ";");
+    out.closeLambda();
+    if (auto *measured = ::hk::rowwiseCalibration(target);
+        measured && measured->prefetchesRows) {
+      prefetches.ofRow.push_back(
+          "if (!words[" + std::to_string(words + ::hk::kExchangeSummed) +
+          "]) prefetchL2<" + std::to_string(exchangeLds(plan)) +
+          ">((const void *)(" + rowText(other) + "));");
+      prefetches.bytesOfRow += exchangeLds(plan);
+    }
+  }
   auto type = [](Value value) {
     return dtypeText(getElementTypeOrSelf(value.getType()));
   };
@@ -137,9 +156,10 @@ void RowEmitter::emitExchange() {
            type(sum.getResult()) + ", " + Twine(ranks) + ", " +
            Twine(isOfEngine(sum) ? 1 : ranks) + ", " +
            Twine(tile.getThreads()) + oneShot + ">(words + " + Twine(words) +
-           ", row, thread, u32(" + text(rows) + "), " + own + ", lds.sums);");
+           ", row, thread, u32(" + text(rows) + "), " + own + ", lds.sums" +
+           (add ? ", " + added : "") + ");");
 
-  Value result = sum.getResult();
+  Value result = add ? add.getResult() : sum.getResult();
   bind(result, [this, result](Args at, int count) {
     AffineExpr flat = constant(0);
     for (int64_t d = plan.numRowDims(); d < int64_t(at.size()); ++d)

@@ -169,10 +169,33 @@ HK_DEV void endSentTurn(ExchangeWords<RANKS> with, u32 slot, i64 row,
   waveBarrier();
 }
 
+/// In place of a function of what is added to the sums, rounded again: V
+/// elements of chunk number c.
+struct NothingAdded {};
+template <class Added>
+inline constexpr bool kAdds = !__is_same(Added, NothingAdded);
+
+/// What a thread adds to its chunks: asked for before it waits.
+template <DType R, int V, int SLOTS, class Added> struct Addends {
+  Packed<R, V> chunks[kAdds<Added> ? SLOTS : 1];
+
+  HK_MEM void ask(int slot, int chunk, const Added &added) {
+    if constexpr (kAdds<Added>)
+      chunks[slot] = packExact<R, V>(added(chunk));
+  }
+  HK_MEM Carrier<R, V> add(int slot, Carrier<R, V> sum) const {
+    if constexpr (kAdds<Added>)
+      return roundTo<R, V>(sum) + unpack<R, V>(chunks[slot]);
+    else
+      return sum;
+  }
+};
+
 /// The row where the engine has brought its parts.
-template <DType D, DType R, int GATHERED, int THREADS, class With, i64 N>
+template <DType D, DType R, int GATHERED, int THREADS, class With, i64 N,
+          class Added>
 HK_DEV void addGathered(const With &with, i64 rowAt, i32 thread,
-                        ExchangedRow<R, N> &sum) {
+                        ExchangedRow<R, N> &sum, const Added &added) {
   constexpr int V = kExchangeChunk / int(sizeof(Storage<D>));
   for (int chunk = thread; chunk < int(N / V); chunk += THREADS) {
     Carrier<D, V> total;
@@ -183,7 +206,9 @@ HK_DEV void addGathered(const With &with, i64 rowAt, i32 thread,
       Carrier<D, V> v = unpack<D, V>(*p);
       total = part == 0 ? v : total + v;
     }
-    sum.template store<V>(i64(chunk) * V, total);
+    Addends<R, V, 1, Added> addend;
+    addend.ask(0, chunk, added);
+    sum.template store<V>(i64(chunk) * V, addend.add(0, total));
   }
   barrier();
 }
@@ -191,9 +216,10 @@ HK_DEV void addGathered(const With &with, i64 rowAt, i32 thread,
 /// The row where the product before has sent (send.h). What it has summed is
 /// in this rank's result where it owns the row, else it has come. Of the other
 /// columns the owner has the other rank's terms, and sends its own.
-template <DType D, int THREADS, i64 N, class Own>
+template <DType D, int THREADS, i64 N, class Own, class Added>
 HK_DEV void takeSentRow(ExchangeWords<2> with, i64 row, i32 thread, u32 blocks,
-                        const Own &ownChunk, ExchangedRow<D, N> &sum) {
+                        const Own &ownChunk, ExchangedRow<D, N> &sum,
+                        const Added &added) {
   constexpr int V = kExchangeChunk / int(sizeof(Storage<D>));
   constexpr int chunks = int(N / V), slots = (chunks + THREADS - 1) / THREADS;
   u32 turn = loadPeerWord(with.turns()) / kExchangeTurn % 2;
@@ -217,6 +243,9 @@ HK_DEV void takeSentRow(ExchangeWords<2> with, i64 row, i32 thread, u32 blocks,
   };
   u32 place = with.place(), other = 1 - place;
   u32x4 mine[slots], come[slots];
+  Addends<D, V, slots, Added> addends;
+  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s) && !isSummed(s))
+      addends.ask(s, chunkOf(s), added);
   HK_UNROLL for (int s = 0; s < slots;
                  ++s) if (holds(s) && (owns || !isSummed(s))) {
     mine[s] = sendable(bitCast<u32x4>(packExact<D, V>(ownChunk(chunkOf(s)))));
@@ -229,29 +258,33 @@ HK_DEV void takeSentRow(ExchangeWords<2> with, i64 row, i32 thread, u32 blocks,
       loadPeer(partOf(with.own(), owns || isSummed(s) ? place : other) +
                chunkOf(s));
   HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s)) {
-    u32x4 v = owns ? mine[s] : come[s];
-    if (!isSummed(s)) {
-      if (!owns) {
-        auto p = partOf(with.own(), other) + chunkOf(s);
-        come[s] = awaitPeer(p, come[s], with.isOver());
-        storePeer(p, u32x4(kNotCome));
-      }
-      v = addTerms<D>(mine[s], come[s]);
+    if (isSummed(s)) {
+      *sum.template chunk<V>(i64(chunkOf(s)) * V) =
+          bitCast<Packed<D, V>>(owns ? mine[s] : come[s]);
+      continue;
     }
-    *sum.template chunk<V>(i64(chunkOf(s)) * V) = bitCast<Packed<D, V>>(v);
+    if (!owns) {
+      auto p = partOf(with.own(), other) + chunkOf(s);
+      come[s] = awaitPeer(p, come[s], with.isOver());
+      storePeer(p, u32x4(kNotCome));
+    }
+    Carrier<D, V> total = unpack<D, V>(bitCast<Packed<D, V>>(mine[s])) +
+                          unpack<D, V>(bitCast<Packed<D, V>>(come[s]));
+    sum.template store<V>(i64(chunkOf(s)) * V, addends.add(s, total));
   }
   endSentTurn(with, turn, row, thread, blocks);
 }
 
 /// Leaves row number `row`, of N elements of dtype D on each of RANKS ranks, in
 /// `sum`: added in f32 in the order of the ranks, rounded once. `ownChunk(c)`
-/// has this rank's elements from c * V on. THREADS threads, all of a block; of
-/// the grid there are `blocks`. GATHERED: how many parts the engine brings
-/// where it does.
+/// has this rank's elements from c * V on, `added(c)` what is added to the
+/// sums. THREADS threads, all of a block; of the grid there are `blocks`.
+/// GATHERED: how many parts the engine brings where it does.
 template <DType D, DType R, int RANKS, int GATHERED, int THREADS, i64 N,
-          class Own>
+          class Own, class Added = NothingAdded>
 HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
-                        const Own &ownChunk, ExchangedRow<R, N> &sum) {
+                        const Own &ownChunk, ExchangedRow<R, N> &sum,
+                        const Added &added = {}) {
   constexpr int V = kExchangeChunk / int(sizeof(Storage<D>));
   constexpr int chunks = int(N / V), slots = (chunks + THREADS - 1) / THREADS;
   static_assert(N % V == 0);
@@ -259,7 +292,8 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
   ExchangeWords<RANKS> with{words};
   i64 rowAt = row * N * i64(sizeof(Storage<D>));
   if (!with.turns())
-    return addGathered<D, R, GATHERED, THREADS>(with, rowAt, thread, sum);
+    return addGathered<D, R, GATHERED, THREADS>(with, rowAt, thread, sum,
+                                                added);
   auto chunkOf = [&](int s) __attribute__((always_inline)) {
     return s * THREADS + thread;
   };
@@ -270,8 +304,12 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
   if constexpr (kTarget.arch == Arch::Sm90a && RANKS == 2 && D == R &&
                 sizeof(Storage<D>) == 2)
     if (with.summed())
-      return takeSentRow<D, THREADS>(with, row, thread, blocks, ownChunk, sum);
+      return takeSentRow<D, THREADS>(with, row, thread, blocks, ownChunk, sum,
+                                     added);
   u32 turn = loadPeerWord(with.turns()) / kExchangeTurn % 2;
+  Addends<R, V, slots, Added> addends;
+  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s))
+      addends.ask(s, chunkOf(s), added);
   u32x4 mine[slots], come[slots][RANKS];
   HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s)) mine[s] =
       sendable(bitCast<u32x4>(packExact<D, V>(ownChunk(chunkOf(s)))));
@@ -299,7 +337,7 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
       Carrier<D, V> part = unpack<D, V>(bitCast<Chunk>(v));
       total = r == 0 ? part : total + part;
     }
-    sum.template store<V>(i64(chunkOf(s)) * V, total);
+    sum.template store<V>(i64(chunkOf(s)) * V, addends.add(s, total));
   }
   endTurn(with, row, thread, blocks);
 }

@@ -34,11 +34,16 @@
 
 namespace hk {
 
-/// Elements of 16 bits, rows `stride` apart, and where the other rank reads
-/// them, 0 where they are not sent.
+/// Rows of elements of 16 bits, `stride` apart.
+struct SendRows {
+  u64 data = 0;
+  i64 stride = 0;
+};
+
+/// Where a product's results, what is added to their sums, if anything, and
+/// what ranks send each other lie.
 struct SendPlace {
-  u64 from;
-  i64 stride;
+  SendRows own, addend;
   u64 to, come;    // rows without gaps
   u64 told, heard; // words of tiles
   Global<const u32> isOver;
@@ -69,13 +74,12 @@ HK_DEV void awaitWord(Global<const u32> word, Global<const u32> isOver) {
 /// An epilogue whose results go to the other rank, too; `send`: the words of
 /// SendWord.
 template <class Epilogue> struct SentResults : Epilogue {
-  u64 from;
-  i64 stride;
+  SendRows own, addend;
   const u64 *send;
 
-  HK_MEM SentResults(const Epilogue &epilogue, u64 from, i64 stride,
+  HK_MEM SentResults(const Epilogue &epilogue, SendRows own, SendRows addend,
                      const u64 *send)
-      : Epilogue(epilogue), from(from), stride(stride), send(send) {}
+      : Epilogue(epilogue), own(own), addend(addend), send(send) {}
   HK_MEM bool sends() const { return send[kSendTurns] != 0; }
   /// Rows [first, end) are computed behind the others.
   HK_MEM i64 split() const { return i64(send[kSendSplit]); }
@@ -87,8 +91,8 @@ template <class Epilogue> struct SentResults : Epilogue {
   }
   HK_MEM SendPlace sendPlace(u32 slot) const {
     u64 at = slot * send[kSendSlot], wordsAt = slot * send[kSendWordsSlot];
-    return {from,
-            stride,
+    return {own,
+            addend,
             send[kSendTo] + at,
             send[kSendCome] + at,
             send[kSendTold] + wordsAt,

@@ -18,13 +18,18 @@
 
 module attributes {hk.mesh = "tp=2"} {
 // 132 tiles of 128 x 256 elements are computed at once.
-// CHECK: hk.kernel @[[SENDS:.*]] gemm {{.*}}attributes {hk.sends = "tp"}
-// CHECK-NOT: hk.sends
+// The residual is the product's last input, and the kernel behind adds it where the product did not.
+// CHECK: hk.kernel @[[SENDS:.*]] gemm inputs 3 {{.*}}attributes {hk.adds, hk.sends = "tp"}
+// CHECK: hk.kernel @[[SUM:.*]] rowwise inputs 2 {{.*}}attributes {hk.adds}
+// CHECK-NOT: attributes {{.*}}hk.sends
 // EXPLAIN: exchanged: {{.*}}: sent to the other rank tile by tile, of 8650753 bytes and more, before the sum
-// KERNEL: HK_MAPPED_KERNEL({{.*}}, 18, 3,
-// KERNEL: SentResults(StoreRounded<bf16>{}, words[2], i64(words[6]), words + 7)
+// KERNEL: HK_MAPPED_KERNEL({{.*}}, 20, 3,
+// KERNEL: SentResults(StoreRounded<bf16>{}, {words[3], i64(words[8])}, {words[2], i64(words[7])}, words + 9)
+// KERNEL: if (!words[11]) prefetchL2<16384>((const void *)(p1
+// KERNEL: exchangeRow<{{.*}}lds.sums, added
 // CHECK-LABEL: func.func @sends
-// CHECK: hk.launch @[[SENDS]]
+// CHECK: %[[O:.*]] = hk.launch @[[SENDS]] ins(%{{.*}}, %{{.*}}, %[[R:arg[0-9]+]] :
+// CHECK: hk.launch @[[SUM]] ins(%[[O]], %[[R]] :
 func.func @sends(%x: tensor<?x4096xbf16>, %w: tensor<8192x4096xbf16>, %r: tensor<?x8192xbf16>) -> tensor<?x8192xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<?x4096xbf16>, tensor<8192x4096xbf16> -> tensor<?x8192xbf16>
   %1 = hk.all_reduce sum %0 axis "tp" transport any_order : tensor<?x8192xbf16>

@@ -34,7 +34,7 @@ template <class Config, bool Sends> struct TileSender {
 };
 
 template <class Config> struct TileSender<Config, true> {
-  static constexpr int kRegisters = 88;
+  static constexpr int kRegisters = 104;
 
   template <class Tiles, class Epilogue>
   HK_MEM static void run(Tiles &tiles, const GemmArgs &args,
@@ -72,7 +72,7 @@ private:
   using P = typename Config::P;
   /// Elements of a lane's access, lanes of a row, rows of a warp's access.
   static constexpr int kVec = 8, kLanes = P::kCols / kVec, kRows = 32 / kLanes,
-                       kWarps = 3, kUnroll = 4;
+                       kWarps = 3, kUnroll = 3;
   static_assert(kLanes <= 32 && kWarps <= kTileWords &&
                 firstRowOfSecond(1) % (Config::T.bm * Config::kCluster) == 0);
 
@@ -113,39 +113,47 @@ private:
     }
   };
 
-  /// Sends a tile, with `Add` after what has come was added to it.
+  /// Sends a tile; with `adds`, what has come and the addend are added first.
   template <DType D>
   HK_MEM static void send(const WarpPlace &at, const GemmArgs &args, int warp,
                           const SendPlace &place, bool adds) {
     Chunks chunks(at, adds ? place.summed : int(args.n), warp);
     if (!chunks.any)
       return;
-    // Within a tile offsets have 32 bits.
-    u32 stride = 2 * u32(place.stride), dense = 2 * u32(args.n);
-    auto own = (Global<u8>)place.from +
-               2 * (i64(at.row) * place.stride + chunks.column);
+    // In bytes: rows of a tensor are less than 4 GiB apart.
+    u32 stride = 2 * u32(place.own.stride), dense = 2 * u32(args.n),
+        addendStride = 2 * u32(place.addend.stride);
+    auto own = (Global<u8>)place.own.data +
+               2 * (i64(at.row) * place.own.stride + chunks.column);
+    auto addend = (Global<const u8>)place.addend.data +
+                  2 * (i64(at.row) * place.addend.stride + chunks.column);
     i64 there = 2 * (i64(at.row) * args.n + chunks.column);
     auto come = (Global<const u8>)place.come + there;
     auto to = (Global<u8>)place.to + there;
     for (int row = chunks.first; row < chunks.end;
          row += Chunks::kStep * kUnroll) {
-      u32x4 a[kUnroll], b[kUnroll];
+      u32x4 a[kUnroll], b[kUnroll], c[kUnroll];
       // Behind the end the first one again.
       auto rowOf = [&](int i) __attribute__((always_inline)) {
         int r = row + i * Chunks::kStep;
-        return u32(r < chunks.end ? r : row);
+        return u64(u32(r < chunks.end ? r : row));
       };
       HK_UNROLL for (int i = 0; i < kUnroll; ++i) a[i] =
           loadPeer((Global<const u32x4>)(own + rowOf(i) * stride));
       if (adds)
         HK_UNROLL for (int i = 0; i < kUnroll; ++i) b[i] =
             loadPeer((Global<const u32x4>)(come + rowOf(i) * dense));
+      if (adds && place.addend.data)
+        HK_UNROLL for (int i = 0; i < kUnroll; ++i) c[i] =
+            *(Global<const u32x4>)(addend + rowOf(i) * addendStride);
       // Addresses are computed again: kept, they take more registers than what
       // they lead to.
       hideFromOptimiser(row);
       if (adds)
         HK_UNROLL for (int i = 0; i < kUnroll; ++i) {
           a[i] = addTerms<D>(a[i], b[i]);
+          if (place.addend.data)
+            a[i] = addTerms<D>(a[i], c[i]);
           storePeer((Global<u32x4>)(own + rowOf(i) * stride), a[i]);
         }
       HK_UNROLL for (int i = 0; i < kUnroll; ++i)
