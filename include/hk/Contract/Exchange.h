@@ -70,15 +70,15 @@ constexpr int64_t firstRowOfSecond(int64_t rows) {
 /// Columns whose sums such a product makes: the others are left to the launch
 /// behind it, which has the link for itself while it reads memory. As many as
 /// the tiles that `units` compute at once have, which are the last ones, so no
-/// product ends with sums. 0: it does not pay.
+/// product ends with sums; of few rows one column of tiles. 0: it cannot.
 constexpr int64_t summedColumns(int64_t units, int64_t rows, int64_t columns) {
   constexpr int64_t kTile = 256, kTileElements = 128 * 256;
   int64_t owned = rows - firstRowOfSecond(rows);
-  if (owned <= 0)
+  if (owned <= 0 || columns < kTile)
     return 0;
   int64_t left = units * kTileElements / owned;
   int64_t summed = (columns - left) / kTile * kTile;
-  return summed < columns / 4 ? 0 : summed;
+  return summed < kTile ? kTile : summed;
 }
 
 /// Words of tiles in a slot, for parts of so many bytes: one for each warp that
