@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import hk.torch  # noqa: E402
 import transformers  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
 from test_modules import Of, imported, rows  # noqa: E402
 
 F, nn = torch.nn.functional, torch.nn
@@ -104,7 +105,15 @@ def test_a_folder(tmp_path):
     graph = hk.torch.export(model)
     assert "%pixel_values: tensor<?x3x32x32xf32>" in graph.mlir
     assert graph.signature.results == ("logits",) and graph.mlir.count("= hk.attention ") == 2
+    # Weights have the names of the file, and what it lacks is an error.
+    names = set(dict(model.named_parameters())) | set(dict(model.named_buffers()))
+    assert {n.removesuffix(".by_tap") for n in graph.tensors} <= names
     hk.torch.check(model, graph, threads=1)
+    tensors = load_file(tmp_path / "model.safetensors")
+    del tensors["classifier.bias"]
+    save_file(tensors, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(hk.UnsupportedModel, match="no values for classifier.bias"):
+        hk.torch.export(hk.torch.read(tmp_path))
 
 
 def test_sounds():

@@ -183,7 +183,8 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
             program = _exported(copied, given, dynamic_shapes)
         progress("lower to hk")
         signature = Plain(program, given)
-        lowering = Lowering(program, signature, signature.arguments, _names(copied), {})
+        inner = copied.model if isinstance(copied, _perception.Perception) else copied
+        lowering = Lowering(program, signature, signature.arguments, _names(inner), {})
         text = lowering.run()
     return Graph(text, lowering.weights, lowering.arguments, dtype, signature, _notes(refused), 0,
                  context, [])
@@ -218,11 +219,16 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
         wrapper, s = _prepare(copied, chosen, context, progress)
         copied.to(dtype)
         graph = _export(wrapper, s, chosen, context, stored or {}, progress)
+    _require_values(model, graph)
+    return graph
+
+
+def _require_values(model: torch.nn.Module, graph: Graph) -> None:
+    """What a model's files lack is random numbers, with which every check is right."""
     if lost := sorted(_source.absent(model) & {n.removesuffix(BY_TAP) for n in graph.tensors}):
         raise UnsupportedModel(f"the files of the model have no values for {lost[0]} and "
                                f"{len(lost) - 1} other parameters, which it computes with; they are "
                                "incomplete, or config.json is of another model")
-    return graph
 
 
 def _of_images(model: torch.nn.Module, dtype: torch.dtype, progress: Progress) -> Graph:
@@ -230,6 +236,7 @@ def _of_images(model: torch.nn.Module, dtype: torch.dtype, progress: Progress) -
     graph = export_module(_perception.Perception(model), (pixels,), dtype=dtype, progress=progress,
                           dynamic_shapes=({0: torch.export.Dim("images", min=2)},))
     graph.signature.adapted = _perception.Perception
+    _require_values(model, graph)
     return graph
 
 

@@ -271,7 +271,7 @@ class Lowering:
             if one.op == "placeholder":
                 if (given := self._given(one)) is None:
                     return []
-                found.append(given[0])
+                found.append(self.names.get(given[1].data_ptr(), given[0]))
             left += [n for n in one.all_input_nodes if n not in seen]
             seen.update(one.all_input_nodes)
         return sorted(found)
