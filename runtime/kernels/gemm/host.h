@@ -119,14 +119,15 @@ template <class Problem> struct Gemm {
             packPanel(sourceB.part(p, args.n).at(at.n0 + n, k), cols, depth,
                       panel, words);
             Acc *to = c + p * kPartRows + n;
+            [[maybe_unused]] auto asked =
+                nextPanel<scaled>(args, sourceB, range, at, k, p, n);
             if constexpr (scaled)
               multiplyScaled(args, sourceA, at, at.n0 + p * args.n + n,
                              k / kBlockScaleA.depth, packedA, made, panel, used,
                              to);
             else
               multiplyPanel<Word>(rowsA, strideA, at.rows, panel, used, to,
-                                  T.bn,
-                                  nextPanel(args, sourceB, range, at, k, p, n));
+                                  T.bn, asked);
           }
       }
     }
@@ -194,26 +195,27 @@ private:
 
   /// The rows of the panel behind the one at column n of part p, which is asked
   /// for while that one is multiplied: rows lie apart, and the CPU's
-  /// prefetchers begin each anew. All at once they would hold up the product's
+  /// prefetchers begin each anew. All at once, here, they hold up the product's
   /// own loads.
-  HK_MEM static auto nextPanel([[maybe_unused]] const GemmArgs &args,
+  template <bool AtOnce>
+  HK_MEM static auto nextPanel(const GemmArgs &args,
                                const HostSource<B, Sum> &sourceB, KRange range,
                                const Place &at, i64 k, int p, i64 n) {
-    if constexpr (!B::kKContiguous || B::kGathered) {
+    n += kPanel;
+    if (n >= at.cols) {
+      n = 0;
+      p = (p + 1) % kParts;
+      k += p == 0 ? T.bk : 0;
+    }
+    i64 depth = range.end - k, cols = depth > 0 ? at.cols - n : 0;
+    cols = cols < kPanel ? cols : i64(kPanel);
+    auto next = sourceB.part(p, args.n).at(at.n0 + n, k);
+    if constexpr (AtOnce || !B::kKContiguous || B::kGathered) {
+      next.ask(cols, depth < T.bk ? depth : i64(T.bk));
       return AsksNothing{};
     } else {
-      n += kPanel;
-      if (n >= at.cols) {
-        n = 0;
-        p = (p + 1) % kParts;
-        k += p == 0 ? T.bk : 0;
-      }
-      i64 cols = k < range.end ? at.cols - n : 0;
-      return sourceB.part(p, args.n)
-          .at(at.n0 + n, k)
-          .template asked<kElements>(cols < kPanel ? cols : i64(kPanel),
-                                     (at.rows + kHostMicroRows - 1) /
-                                         kHostMicroRows);
+      return next.template asked<kElements>(
+          cols, (at.rows + kHostMicroRows - 1) / kHostMicroRows);
     }
   }
 

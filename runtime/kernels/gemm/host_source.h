@@ -98,6 +98,22 @@ template <class L, class Acc> struct HostSource {
       return x;
   }
 
+  /// Asks for rows [0, rows) x k [0, depth), as far as the L2 cache.
+  HK_MEM void ask(i64 rows, i64 depth) const {
+    if constexpr (!L::kGathered) {
+      constexpr i64 line = 64 / sizeof(Storage<L::kMem>);
+      i64 runs = kKContiguous ? rows : depth;
+      i64 run = ((kKContiguous ? depth : rows) + isPacked(L::kMem)) >>
+                isPacked(L::kMem);
+      for (i64 r = 0; r < runs; ++r) {
+        i64 at = kKContiguous ? offset(r, 0) : offset(0, r);
+        auto from = data + (at >> isPacked(L::kMem));
+        for (i64 e = 0; e < run; e += line)
+          __builtin_prefetch(from + e, 0, 2);
+      }
+    }
+  }
+
   /// Rows [0, rows), of which `micro` kernels ask for so many bytes as they
   /// multiply words of `Elements` elements.
   template <int Elements> HK_MEM AskedRows asked(i64 rows, i64 micro) const {
