@@ -22,7 +22,7 @@ class RowSteps:
                 self.other_flavour, self.pad_value, self.concat_heads, self.copy, self.slices,
                 self.angles, self.angles, self.router, self.router, self.keys, self.ragged, self.ragged_sum,
                 self.pieces, self.gated_norm, self.dual_norm, self.padded_norm, self.smooth, self.combine,
-                self.conv_of_heads, self.parts_of_heads, self.heads_first]
+                self.conv_of_heads, self.parts_of_heads, self.heads_first, self.heads_summed]
 
     def state_steps(self):
         return [self.ragged_conv, self.decode_conv, self.block_conv, self.chunked_cache, self.heads_to_paged,
@@ -315,6 +315,15 @@ class RowSteps:
         other = self.argument(shape, x.element)
         y = self.put(self.rng.choice(("mul", "add")), [y, other], shape, x.element)
         self.end(self.put("cast", [y], shape, self.rng.choice([e for e in REALS if e != x.element])))
+
+    def heads_summed(self):
+        """Heads in front of tokens, added up: slices of a token's own row, as the results of its experts."""
+        x = self.heads_of()
+        if not x or x.element not in REALS:
+            return
+        tokens, heads, size = x.shape
+        y = self.put("transpose", [x], (heads, tokens, size), x.element, "[1, 0, 2]")
+        self.put("sum_slices", [y], (tokens, size), self.rng.choice(REALS), keep=True)
 
     def copy(self):
         x = self.pick()
