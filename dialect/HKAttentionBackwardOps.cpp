@@ -5,17 +5,25 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which shapes of operands and gradients go together.
+// Which shapes of operands and gradients go together, and which regions have a
+// slope that is known.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
+
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::hk;
 
 bool AttentionBackwardOp::isRagged() {
   return tensorType(getQuery()).getRank() == 3;
+}
+
+bool AttentionBackwardOp::sumsDbias() {
+  return getDbias() && tensorType(getDbias()).getRank() != 0 &&
+         tensorType(getDbias()).getDimSize(0) == 1;
 }
 
 void AttentionBackwardOp::stateShapes(ShapeRelations &shapes) {
@@ -50,6 +58,15 @@ void AttentionBackwardOp::stateShapes(ShapeRelations &shapes) {
   shapes.shape({"sink", getSink()}, {dimOf(getQuery(), -2)});
   if (getSink())
     shapes.same({"dsink", getDsink()}, getSink());
+  if (!getDbias() || isRagged())
+    return; // verify() refuses the latter
+  SizeTerm sequences = dimOf(getQuery(), 0), heads = dimOf(getQuery(), 2);
+  Named dbias{"dbias", getDbias()};
+  shapes.rank(dbias, 4);
+  if (sumsDbias())
+    sequences = 1;
+  shapes.shape(dbias,
+               {sequences, heads, dimOf(getQuery(), 1), dimOf(getKey(), 1)});
 }
 
 /// What ranks and head counts may be, and that there is one element type.
@@ -87,6 +104,19 @@ static LogicalResult verifyOffsets(AttentionBackwardOp op) {
   return success();
 }
 
+/// The gradient of a bias has a region that adds one, and a position for it.
+static LogicalResult verifyDbias(AttentionBackwardOp op) {
+  if (!op.getDbias())
+    return success();
+  if (op.getScore().empty())
+    return op.emitOpError("expected dbias to be absent without score, but got "
+                          "one");
+  if (op.isRagged())
+    return op.emitOpError("expected dbias to be absent with queries of rank 3, "
+                          "but got one");
+  return success();
+}
+
 LogicalResult AttentionBackwardOp::verify() {
   Named query{"query", getQuery()}, key{"key", getKey()};
   Named value{"value", getValue()}, gradient{"gradient", getGradient()};
@@ -101,8 +131,85 @@ LogicalResult AttentionBackwardOp::verify() {
     return emitOpError("expected dsink to be ")
            << (getSink() ? "present with a sink, but got none"
                          : "absent without a sink, but got one");
+  if (failed(verifyDbias(*this)))
+    return failure();
   if (getSoftcap() && !(getSoftcap()->convertToFloat() > 0))
     return emitOpError("expected softcap to be above 0, but got ")
            << getSoftcap()->convertToFloat();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Finds what keeps a region from having a slope of 1 by its score.
+class SlopeCheck {
+public:
+  explicit SlopeCheck(Block &block) : score(block.getArgument(0)) {
+    depending.insert(score);
+    for (Operation &op : block.without_terminator())
+      if (llvm::any_of(op.getOperands(),
+                       [&](Value v) { return depending.contains(v); }))
+        depending.insert_range(op.getResults());
+  }
+
+  /// The value, among those that make up `value`, of another slope; null if
+  /// there is none.
+  Value find(Value value) const {
+    if (value == score)
+      return {};
+    Operation *op = value.getDefiningOp();
+    if (!depending.contains(value))
+      return isMinusInf(value) ? Value() : value;
+    auto term = [&](Value sum, Value other) {
+      return depending.contains(other) ? value : find(sum);
+    };
+    if (auto add = dyn_cast<AddOp>(op))
+      return depending.contains(add.getLhs())
+                 ? term(add.getLhs(), add.getRhs())
+                 : term(add.getRhs(), add.getLhs());
+    if (auto sub = dyn_cast<SubOp>(op))
+      return term(sub.getLhs(), sub.getRhs());
+    auto select = dyn_cast<SelectOp>(op);
+    if (!select || depending.contains(select.getCondition()))
+      return value;
+    Value other = find(select.getTrueValue());
+    return other ? other : find(select.getFalseValue());
+  }
+
+private:
+  static bool isMinusInf(Value value) {
+    DenseElementsAttr constant;
+    if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat())
+      return false;
+    APFloat number = constant.getSplatValue<APFloat>();
+    return number.isInfinity() && number.isNegative();
+  }
+
+  Value score;
+  llvm::SmallDenseSet<Value> depending;
+};
+} // namespace
+
+LogicalResult AttentionBackwardOp::verifyRegions() {
+  if (failed(
+          verifyAttentionRegions(*this, getScore(), getWeight(), getReads())))
+    return failure();
+  if (getScore().empty())
+    return success();
+  Block &block = getScore().front();
+  Value result = block.back().getOperand(0);
+  Value other = SlopeCheck(block).find(result);
+  if (!other)
+    return success();
+  InFlightDiagnostic diag = emitOpError(
+      "expected score to yield its score, changed only by hk.add and hk.sub of "
+      "what does not depend on it, or -inf by hk.select, but got ");
+  if (Operation *op = other.getDefiningOp())
+    diag << op->getName();
+  else
+    diag << "an argument";
+  return diag;
 }

@@ -289,34 +289,34 @@ LogicalResult AttentionOp::verify() {
 }
 
 /// The types of a region's arguments.
-static SmallVector<Type> regionArguments(AttentionOp op, bool ofScore) {
-  MLIRContext *context = op.getContext();
+static SmallVector<Type> regionArguments(MLIRContext *context, bool ofScore,
+                                         ValueRange reads) {
   SmallVector<Type> types;
   if (ofScore)
     types.push_back(RankedTensorType::get({}, Float32Type::get(context)));
   types.resize(ofScore ? AttentionOp::kNumScoreArguments
                        : AttentionOp::kNumWeightArguments,
                RankedTensorType::get({}, IntegerType::get(context, 32)));
-  llvm::append_range(types, op.getReads().getTypes());
+  llvm::append_range(types, reads.getTypes());
   return types;
 }
 
-static LogicalResult verifyRegion(AttentionOp op, StringRef name,
-                                  Region &region, ArrayRef<Type> arguments) {
+static LogicalResult verifyRegion(Operation *op, StringRef name, Region &region,
+                                  ArrayRef<Type> arguments) {
   if (region.empty())
     return success();
   if (!region.hasOneBlock())
-    return op.emitOpError("expected ") << name << " to be one block";
+    return op->emitOpError("expected ") << name << " to be one block";
   Block &block = region.front();
   if (!llvm::equal(block.getArgumentTypes(), arguments))
-    return op.emitOpError("expected the arguments of ")
+    return op->emitOpError("expected the arguments of ")
            << name << " to be of types " << ArrayRef(arguments) << ", but got "
            << block.getArgumentTypes();
   auto yield = dyn_cast<YieldOp>(block.back());
-  Type f32 = RankedTensorType::get({}, Float32Type::get(op.getContext()));
+  Type f32 = RankedTensorType::get({}, Float32Type::get(op->getContext()));
   if (!yield || yield.getNumOperands() != 1 ||
       yield.getOperand(0).getType() != f32)
-    return op.emitOpError("expected ")
+    return op->emitOpError("expected ")
            << name << " to end with hk.yield of one " << f32;
   for (Operation &inner : block.without_terminator()) {
     auto pointwise = dyn_cast<RowwiseOpInterface>(inner);
@@ -326,18 +326,25 @@ static LogicalResult verifyRegion(AttentionOp op, StringRef name,
     if (!pointwise || pointwise.getNumLocalDims() != 0 || !scalar)
       return inner.emitOpError("expected a pointwise operator on tensors of "
                                "rank 0 in the region ")
-             << name << " of hk.attention";
+             << name << " of " << op->getName();
   }
   return success();
 }
 
+LogicalResult mlir::hk::verifyAttentionRegions(Operation *op, Region &score,
+                                               Region &weight,
+                                               ValueRange reads) {
+  if (score.empty() && weight.empty() && !reads.empty())
+    return op->emitOpError("expected a region that takes reads, but got "
+                           "neither score nor weight");
+  MLIRContext *context = op->getContext();
+  return success(
+      succeeded(verifyRegion(op, "score", score,
+                             regionArguments(context, true, reads))) &&
+      succeeded(verifyRegion(op, "weight", weight,
+                             regionArguments(context, false, reads))));
+}
+
 LogicalResult AttentionOp::verifyRegions() {
-  if (getScore().empty() && getWeight().empty() && !getReads().empty())
-    return emitOpError("expected a region that takes reads, but got neither "
-                       "score nor weight");
-  if (failed(verifyRegion(*this, "score", getScore(),
-                          regionArguments(*this, true))))
-    return failure();
-  return verifyRegion(*this, "weight", getWeight(),
-                      regionArguments(*this, false));
+  return verifyAttentionRegions(*this, getScore(), getWeight(), getReads());
 }

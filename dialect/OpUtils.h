@@ -69,6 +69,11 @@ LogicalResult expectBroadcast(Operation *op, ArrayRef<Named> operands,
 /// Operand types and broadcasting of a binary arithmetic operator.
 LogicalResult verifyBinary(Operation *op, Value lhs, Value rhs, Value result);
 
+/// Arguments, result and operators of the regions of an attention, or of its
+/// gradients, that take `reads`.
+LogicalResult verifyAttentionRegions(Operation *op, Region &score,
+                                     Region &weight, ValueRange reads);
+
 inline int64_t ceilDiv(int64_t a, int64_t b) {
   return ShapedType::isDynamic(a) ? a : (a + b - 1) / b;
 }

@@ -59,7 +59,7 @@ private:
   Noisy score(int64_t keyRow) const;
   LogicalResult applyRegions();
   LogicalResult applyRegion(const PositionRegion &region, bool hasScore,
-                            std::vector<Noisy> &to);
+                            std::vector<Noisy> &to) const;
   void dropHidden();
   void weigh();
   void setEmpty(int64_t row, ResultBuilder &result, ResultBuilder *lse) const;
@@ -145,39 +145,13 @@ Noisy Row::score(int64_t keyRow) const {
 // Regions
 //===----------------------------------------------------------------------===//
 
-static Tensor integer(int64_t value) {
-  Tensor t(DType::I32, {});
-  t.values[0] = double(value);
-  return t;
-}
-
 LogicalResult Row::applyRegion(const PositionRegion &region, bool hasScore,
-                               std::vector<Noisy> &to) {
-  auto count = int64_t(seen.positions.size());
-  Tensor scores(DType::F32, {count}), position(DType::I32, {count});
-  scores.error.resize(count);
-  scores.jump.resize(count);
-  for (int64_t k = 0; k < count; ++k) {
-    Noisy x = seen.scores[k];
-    scores.values[k] = x.value;
-    scores.error[k] = x.sigma;
-    scores.jump[k] = x.jump;
-    position.values[k] = double(seen.positions[k]);
-  }
-  Tensor b = integer(s.index), h = integer(head), q = integer(i);
-  Tensor queries = integer(s.numQueries), keys = integer(s.numKeys);
-  SmallVector<const Tensor *> arguments;
-  if (hasScore)
-    arguments.push_back(&scores);
-  arguments.append({&b, &h, &q, &position, &queries, &keys});
-  llvm::append_range(arguments, p.reads);
-  FailureOr<Tensor> yielded = region.evaluate(arguments);
+                               std::vector<Noisy> &to) const {
+  FailureOr<std::vector<Noisy>> yielded = region.evaluate(
+      {s, head, i, seen.positions}, hasScore ? &seen.scores : nullptr, p.reads);
   if (failed(yielded))
     return failure();
-  to.resize(count);
-  bool one = yielded->sizes.empty();
-  for (int64_t k = 0; k < count; ++k)
-    to[k] = at(*yielded, one ? 0 : k);
+  to = std::move(*yielded);
   return success();
 }
 

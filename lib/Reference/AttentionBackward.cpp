@@ -14,9 +14,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Evaluators.h"
+#include "AttentionProblem.h"
 
 #include "llvm/Support/Parallel.h"
+
+#include <atomic>
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -25,17 +27,14 @@ using ::hk::DType;
 
 namespace {
 
-/// One sequence: its queries and keys, as rows of the tensors.
-struct Sequence {
-  int64_t queryStart, numQueries, keyStart, numKeys;
-};
-
 struct Problem {
-  AttentionBackwardOp op;
+  mutable AttentionBackwardOp op; // accessors of ops are not const
   const Tensor &query, &key, &value, &gradient, &lse, &delta;
   int64_t heads, kvHeads, headSize, valueSize;
   double scale;
   std::optional<double> softcap;
+  PositionRegion score, weight;
+  SmallVector<const Tensor *> reads;
 
   int64_t group() const { return heads / kvHeads; }
 };
@@ -75,11 +74,16 @@ private:
   std::vector<double> drift;
 };
 
-/// p and ds of a pair. What the row's lse and delta are off by is apart.
+/// A score behind the region, the slope of the soft cap there, and the weight.
+struct Score {
+  Noisy score, slope{1, 0}, weight{1, 0};
+};
+
+/// p w, dt and ds of a pair. What the row's lse and delta are off by is apart.
 struct Pair {
-  Noisy p, ds;
-  /// ds is that of p times this, d(ds) / d(delta) is -slope.
-  double slope;
+  Noisy weighted, dt, ds;
+  /// -d(dt) / d(delta) and -d(ds) / d(delta).
+  double slope = 0, cappedSlope = 0;
 };
 
 } // namespace
@@ -131,51 +135,117 @@ static Noisy asFactor(DType type, Noisy v) {
   return v;
 }
 
-/// p and ds of row and key, whose operands begin at these elements.
-static Pair weigh(const Problem &p, int64_t row, int64_t key) {
+/// scale * (q . k) of row and key, soft capped.
+static Score scoreOf(const Problem &p, int64_t row, int64_t key) {
   Noisy s = dot(p.query, row * p.headSize, p.key, key * p.headSize, p.headSize);
   // Times scale, and log2(e) on the way.
   s = {s.value * p.scale,
        hypot2(p.scale * s.sigma, 2 * kUnit * std::fabs(s.value * p.scale)),
        times(p.scale, s.jump)};
-  Noisy slope{1, 0};
-  if (p.softcap) {
-    double t = std::tanh(s.value / *p.softcap), c = *p.softcap;
-    double own = noiseOfUlps(t, 4);
-    slope = {1 - t * t,
-             hypot2(2 * std::fabs(t) * hypot2((1 - t * t) * s.sigma / c, own),
-                    2 * kUnit),
-             times(2 * t * (1 - t * t) / c, s.jump)};
-    s = {c * t,
-         hypot2((1 - t * t) * s.sigma, c * own + kUnit * std::fabs(c * t)),
-         times(1 - t * t, s.jump)};
+  if (!p.softcap)
+    return {s};
+  double t = std::tanh(s.value / *p.softcap), c = *p.softcap;
+  double own = noiseOfUlps(t, 4);
+  Noisy slope = {
+      1 - t * t,
+      hypot2(2 * std::fabs(t) * hypot2((1 - t * t) * s.sigma / c, own),
+             2 * kUnit),
+      times(2 * t * (1 - t * t) / c, s.jump)};
+  return {{c * t,
+           hypot2((1 - t * t) * s.sigma, c * own + kUnit * std::fabs(c * t)),
+           times(1 - t * t, s.jump)},
+          slope};
+}
+
+/// The scores of a row and its keys, which are seen from `begin` on.
+static FailureOr<std::vector<Score>> scoresOf(const Problem &p,
+                                              const Sequence &s, int64_t head,
+                                              int64_t i, int64_t begin,
+                                              int64_t end) {
+  std::vector<Score> scores;
+  int64_t row = (s.queryStart + i) * p.heads + head, kvHead = head / p.group();
+  for (int64_t j = begin; j < end; ++j)
+    scores.push_back(scoreOf(p, row, (s.keyStart + j) * p.kvHeads + kvHead));
+  if (begin == end)
+    return scores;
+  auto keys = llvm::to_vector(llvm::seq(begin, end));
+  SeenRow seen{s, head, i, keys};
+  if (p.score.exists()) {
+    std::vector<Noisy> plain;
+    for (const Score &score : scores)
+      plain.push_back(score.score);
+    FailureOr<std::vector<Noisy>> made =
+        p.score.evaluate(seen, &plain, p.reads);
+    if (failed(made))
+      return failure();
+    for (auto [score, x] : llvm::zip_equal(scores, *made)) {
+      score.score = x;
+      if (std::isfinite(x.value)) // log2(e) comes behind it
+        score.score.sigma = hypot2(x.sigma, kUnit * std::fabs(x.value));
+    }
   }
-  Pair pair{{}, {}, 0};
+  if (p.weight.exists()) {
+    FailureOr<std::vector<Noisy>> made =
+        p.weight.evaluate(seen, nullptr, p.reads);
+    if (failed(made))
+      return failure();
+    for (auto [score, x] : llvm::zip_equal(scores, *made))
+      score.weight = x;
+  }
+  return scores;
+}
+
+/// Whether a region gave what no gradient is specified for.
+static bool isOpen(const Score &x) {
+  bool hidden = x.score.value == -kInf;
+  return (!hidden && !std::isfinite(x.score.value)) ||
+         !std::isfinite(x.weight.value);
+}
+
+/// p w, dt and ds of row and key, whose score is `x`.
+static Pair weigh(const Problem &p, int64_t row, int64_t key, const Score &x) {
   double lse = p.lse.values[row];
-  if (lse == -kInf)
-    return pair;
-  if (std::isinf(s.sigma))
-    return {{0, kInf}, {0, kInf}, 0};
-  double x = s.value - lse;
-  double value = inF32Range(std::exp(x));
+  if (lse == -kInf || (x.score.value == -kInf && x.score.sigma == 0))
+    return {};
+  const Noisy open{0, kInf};
+  if (std::isinf(x.score.sigma) || std::isinf(x.weight.sigma))
+    return {open, open, open};
+  double difference = x.score.value - lse;
+  double value = inF32Range(std::exp(difference));
   // The difference in base 2 is off by its own rounding, p by that of the
   // power; below the smallest normal number it may be 0.
-  double argument = hypot2(s.sigma, kUnit * std::fabs(x));
-  pair.p = {value,
-            hypot2(value * hypot2(argument, 4 * kUnit),
-                   value < kSmallest ? kSmallest : 0),
-            times(value, s.jump)};
+  double argument = hypot2(x.score.sigma, kUnit * std::fabs(difference));
+  Noisy weight{value,
+               hypot2(value * hypot2(argument, 4 * kUnit),
+                      value < kSmallest ? kSmallest : 0),
+               times(value, x.score.jump)};
   if (value == 0)
-    pair.p = {0, 0};
+    weight = {0, 0};
   Noisy dp = dot(p.gradient, row * p.valueSize, p.value, key * p.valueSize,
                  p.valueSize);
-  double delta = p.delta.values[row], difference = dp.value - delta;
-  Noisy change{difference, hypot2(dp.sigma, kUnit * (std::fabs(difference))),
-               dp.jump};
-  Noisy ds = timesF32(timesF32(pair.p, change), slope);
-  pair.ds = ds;
-  pair.slope = value * slope.value;
+  Pair pair;
+  pair.weighted = weight;
+  if (p.weight.exists()) {
+    dp = timesF32(dp, x.weight);
+    pair.weighted = timesF32(weight, x.weight);
+  }
+  double moved = dp.value - p.delta.values[row];
+  Noisy change{moved, hypot2(dp.sigma, kUnit * std::fabs(moved)), dp.jump};
+  pair.dt = timesF32(weight, change);
+  pair.ds = timesF32(pair.dt, x.slope);
+  pair.slope = value;
+  pair.cappedSlope = value * x.slope.value;
   return pair;
+}
+
+/// With what the row's lse and delta are off by, `v` falling by `slope` with
+/// delta.
+static Noisy ofRow(Noisy v, double slope, Noisy lse, Noisy delta) {
+  v.sigma = hypot2(
+      v.sigma, hypot2(times(v.value, lse.sigma), times(slope, delta.sigma)));
+  v.jump =
+      std::max({v.jump, times(v.value, lse.jump), times(slope, delta.jump)});
+  return v;
 }
 
 /// Whether all of `count` elements from `begin` on are numbers without an
@@ -228,62 +298,110 @@ static void addScaled(Sums &sums, int64_t r, DType type, Noisy exact,
 }
 
 namespace {
-/// The gradients of the query, key and value operands.
+/// The gradients of the query, key and value operands; sums of those of a bias.
 struct Gradients {
   ResultBuilder query, key, value;
+  std::vector<F32Sum> bias;
 };
-} // namespace
 
 /// One key head of one sequence: its rows and keys of all gradients.
-static void differentiate(const Problem &p, const Sequence &s, int64_t kvHead,
-                          Gradients &out) {
-  Sums dk(s.numKeys, p.headSize), dv(s.numKeys, p.valueSize);
-  bool open = isOpen(p, s, kvHead);
-  DType type = p.query.dtype;
-  for (int64_t i = 0; i < s.numQueries; ++i) {
-    auto [begin, end] = visibleKeys(p.op, s, i);
-    for (int64_t g = 0; g < p.group(); ++g) {
-      int64_t row = (s.queryStart + i) * p.heads + kvHead * p.group() + g;
-      Noisy lse = at(p.lse, row), delta = at(p.delta, row);
-      // Also the change of the base.
-      if (std::isfinite(lse.value))
-        lse.sigma = hypot2(lse.sigma, kUnit * std::fabs(lse.value));
-      Sums dq(1, p.headSize);
-      // What dq changes by when delta does.
-      std::vector<double> byDelta(p.headSize);
-      for (int64_t j = begin; j < end && !open; ++j) {
-        int64_t key = (s.keyStart + j) * p.kvHeads + kvHead;
-        Pair pair = weigh(p, row, key);
-        addScaled(dq, 0, type, pair.ds, p.key, key * p.headSize, p.headSize);
-        for (int64_t d = 0; d < p.headSize; ++d)
-          byDelta[d] += pair.slope * p.key.values[key * p.headSize + d];
-        // Of one key, the errors of the row count by themselves.
-        Noisy weight = pair.p;
-        weight.sigma = hypot2(weight.sigma, times(weight.value, lse.sigma));
-        weight.jump = std::max(weight.jump, times(weight.value, lse.jump));
-        Noisy ds = pair.ds;
-        ds.sigma = hypot2(ds.sigma, hypot2(times(ds.value, lse.sigma),
-                                           times(pair.slope, delta.sigma)));
-        ds.jump = std::max({ds.jump, times(ds.value, lse.jump),
-                            times(pair.slope, delta.jump)});
-        addScaled(dk, j, type, ds, p.query, row * p.headSize, p.headSize);
-        addScaled(dv, j, type, weight, p.gradient, row * p.valueSize,
-                  p.valueSize);
-      }
-      dq.store(0, row, p.scale, open, out.query, [&](int64_t d) {
-        double sum = dq.row(0)[d].value();
-        return Noisy{
-            0, hypot2(times(sum, lse.sigma), times(byDelta[d], delta.sigma)),
-            std::max(times(sum, lse.jump), times(byDelta[d], delta.jump))};
-      });
+class HeadGradients {
+public:
+  HeadGradients(const Problem &p, const Sequence &s, int64_t kvHead,
+                Gradients &out)
+      : p(p), s(s), kvHead(kvHead), out(out), dk(s.numKeys, p.headSize),
+        dv(s.numKeys, p.valueSize), open(isOpen(p, s, kvHead)) {}
+
+  LogicalResult run() {
+    for (int64_t i = 0; i < s.numQueries; ++i)
+      for (int64_t g = 0; g < p.group(); ++g)
+        if (failed(addRow(i, kvHead * p.group() + g)))
+          return failure();
+    for (int64_t j = 0; j < s.numKeys; ++j) {
+      int64_t key = (s.keyStart + j) * p.kvHeads + kvHead;
+      dk.store(j, key, p.scale, open, out.key);
+      dv.store(j, key, 1, open, out.value);
     }
+    if (open)
+      openRows();
+    return success();
   }
-  for (int64_t j = 0; j < s.numKeys; ++j) {
-    int64_t key = (s.keyStart + j) * p.kvHeads + kvHead;
-    dk.store(j, key, p.scale, open, out.key);
-    dv.store(j, key, 1, open, out.value);
+
+private:
+  int64_t rowOf(int64_t i, int64_t head) const {
+    return (s.queryStart + i) * p.heads + head;
   }
-}
+  F32Sum *biasOf(int64_t i, int64_t head) {
+    if (out.bias.empty())
+      return nullptr;
+    int64_t sequence = p.op.sumsDbias() ? 0 : s.index;
+    return &out.bias[((sequence * p.heads + head) * s.numQueries + i) *
+                     s.numKeys];
+  }
+
+  LogicalResult addRow(int64_t i, int64_t head) {
+    auto [begin, end] = visibleKeys(p.op, s, i);
+    int64_t row = rowOf(i, head);
+    Noisy lse = at(p.lse, row), delta = at(p.delta, row);
+    // Also the change of the base.
+    if (std::isfinite(lse.value))
+      lse.sigma = hypot2(lse.sigma, kUnit * std::fabs(lse.value));
+    FailureOr<std::vector<Score>> scores =
+        scoresOf(p, s, head, i, begin, open ? begin : end);
+    if (failed(scores))
+      return failure();
+    open |= llvm::any_of(*scores, [](const Score &x) { return isOpen(x); });
+    DType type = p.query.dtype;
+    F32Sum *bias = biasOf(i, head);
+    Sums dq(1, p.headSize);
+    // What dq changes by when delta does.
+    std::vector<double> byDelta(p.headSize);
+    for (int64_t j = begin; j < end && !open; ++j) {
+      int64_t key = (s.keyStart + j) * p.kvHeads + kvHead;
+      Pair pair = weigh(p, row, key, (*scores)[j - begin]);
+      addScaled(dq, 0, type, pair.ds, p.key, key * p.headSize, p.headSize);
+      for (int64_t d = 0; d < p.headSize; ++d)
+        byDelta[d] += pair.cappedSlope * p.key.values[key * p.headSize + d];
+      // Of one key, the errors of the row count by themselves.
+      addScaled(dk, j, type, ofRow(pair.ds, pair.cappedSlope, lse, delta),
+                p.query, row * p.headSize, p.headSize);
+      addScaled(dv, j, type, ofRow(pair.weighted, 0, lse, delta), p.gradient,
+                row * p.valueSize, p.valueSize);
+      if (!bias)
+        continue;
+      Noisy dt = ofRow(pair.dt, pair.slope, lse, delta);
+      bias[j].add(dt.value, square(dt.sigma), dt.jump);
+    }
+    dq.store(0, row, p.scale, open, out.query, [&](int64_t d) {
+      double sum = dq.row(0)[d].value();
+      return Noisy{
+          0, hypot2(times(sum, lse.sigma), times(byDelta[d], delta.sigma)),
+          std::max(times(sum, lse.jump), times(byDelta[d], delta.jump))};
+    });
+    return success();
+  }
+
+  /// Nothing is specified of any row.
+  void openRows() {
+    for (int64_t i = 0; i < s.numQueries; ++i)
+      for (int64_t g = 0; g < p.group(); ++g) {
+        int64_t head = kvHead * p.group() + g;
+        for (int64_t d = 0; d < p.headSize; ++d)
+          out.query.set(rowOf(i, head) * p.headSize + d, {0, kInf});
+        if (F32Sum *bias = biasOf(i, head))
+          for (int64_t j = 0; j < s.numKeys; ++j)
+            bias[j].add(0, kInf);
+      }
+  }
+
+  const Problem &p;
+  const Sequence &s;
+  int64_t kvHead;
+  Gradients &out;
+  Sums dk, dv;
+  bool open;
+};
+} // namespace
 
 /// -sum of e^(sink - lse) delta over the rows of a head that see a key.
 static Noisy sinkGradient(const Problem &p, ArrayRef<Sequence> sequences,
@@ -321,12 +439,12 @@ static FailureOr<SmallVector<Sequence>> sequencesOf(AttentionBackwardOp op,
   SmallVector<Sequence> sequences;
   if (!op.isRagged()) {
     for (int64_t b = 0; b < query.sizes[0]; ++b)
-      sequences.push_back(
-          {b * query.sizes[1], query.sizes[1], b * key.sizes[1], key.sizes[1]});
+      sequences.push_back({b * query.sizes[1], query.sizes[1], b * key.sizes[1],
+                           key.sizes[1], b});
     return sequences;
   }
   if (!qOffsets) {
-    sequences.push_back({0, query.sizes[0], 0, key.sizes[0]});
+    sequences.push_back({0, query.sizes[0], 0, key.sizes[0], 0});
     return sequences;
   }
   if (failed(requireSize(op, "length of kv_offsets", qOffsets->sizes[0],
@@ -349,7 +467,7 @@ static FailureOr<SmallVector<Sequence>> sequencesOf(AttentionBackwardOp op,
     if (failed(check("q_offsets", q, qEnd, query.sizes[0])) ||
         failed(check("kv_offsets", k, kEnd, key.sizes[0])))
       return failure();
-    sequences.push_back({q, qEnd - q, k, kEnd - k});
+    sequences.push_back({q, qEnd - q, k, kEnd - k, b});
   }
   return sequences;
 }
@@ -371,14 +489,7 @@ static LogicalResult checkSizes(AttentionBackwardOp op, const Operands &in) {
   return requireSizes(op, "delta", rows, in.of(op.getDelta()).sizes);
 }
 
-static LogicalResult evaluateBackward(Operation *operation, const Operands &in,
-                                      Results &out) {
-  auto op = cast<AttentionBackwardOp>(operation);
-  if (failed(checkSizes(op, in)))
-    return failure();
-  FailureOr<SmallVector<Sequence>> sequences = sequencesOf(op, in);
-  if (failed(sequences))
-    return failure();
+static Problem problemOf(AttentionBackwardOp op, const Operands &in) {
   const Tensor &query = in.of(op.getQuery()), &key = in.of(op.getKey());
   const Tensor &value = in.of(op.getValue());
   Problem p{op,
@@ -393,26 +504,61 @@ static LogicalResult evaluateBackward(Operation *operation, const Operands &in,
             query.sizes.back(),
             value.sizes.back(),
             op.getScale().convertToFloat(),
-            std::nullopt};
+            std::nullopt,
+            PositionRegion(op.getScore()),
+            PositionRegion(op.getWeight()),
+            {}};
   if (op.getSoftcap())
     p.softcap = op.getSoftcap()->convertToFloat();
-  Gradients gradients{{resultDType(op, 0), query.sizes},
-                      {resultDType(op, 1), key.sizes},
-                      {resultDType(op, 2), value.sizes}};
+  for (Value read : op.getReads())
+    p.reads.push_back(&in.of(read));
+  return p;
+}
+
+static LogicalResult evaluateBackward(Operation *operation, const Operands &in,
+                                      Results &out) {
+  auto op = cast<AttentionBackwardOp>(operation);
+  if (failed(checkSizes(op, in)))
+    return failure();
+  FailureOr<SmallVector<Sequence>> sequences = sequencesOf(op, in);
+  if (failed(sequences))
+    return failure();
+  Problem p = problemOf(op, in);
+  Gradients gradients{{resultDType(op, 0), p.query.sizes},
+                      {resultDType(op, 1), p.key.sizes},
+                      {resultDType(op, 2), p.value.sizes},
+                      {}};
+  std::optional<ResultBuilder> dbias;
+  if (op.getDbias()) {
+    int64_t sequences = op.sumsDbias() ? 1 : p.query.sizes[0];
+    int64_t queries = p.query.sizes[1], keys = p.key.sizes[1];
+    dbias.emplace(*dtypeOf(tensorType(op.getDbias()).getElementType()),
+                  SmallVector<int64_t>{sequences, p.heads, queries, keys});
+    gradients.bias.resize(sequences * p.heads * queries * keys);
+  }
+  std::atomic<bool> broken = false;
   for (const Sequence &s : *sequences)
     llvm::parallelFor(0, p.kvHeads, [&](size_t head) {
-      differentiate(p, s, static_cast<int64_t>(head), gradients);
+      if (failed(HeadGradients(p, s, int64_t(head), gradients).run()))
+        broken = true;
     });
+  if (broken)
+    return failure();
   out.push_back(gradients.query.take());
   out.push_back(gradients.key.take());
   out.push_back(gradients.value.take());
-  if (!op.getDsink())
+  if (op.getDsink()) {
+    const Tensor &sink = in.of(op.getSink());
+    ResultBuilder dsink(DType::F32, {p.heads});
+    for (int64_t head = 0; head < p.heads; ++head)
+      dsink.set(head, sinkGradient(p, *sequences, sink, head));
+    out.push_back(dsink.take());
+  }
+  if (!dbias)
     return success();
-  const Tensor &sink = in.of(op.getSink());
-  ResultBuilder dsink(DType::F32, {p.heads});
-  for (int64_t head = 0; head < p.heads; ++head)
-    dsink.set(head, sinkGradient(p, *sequences, sink, head));
-  out.push_back(dsink.take());
+  for (auto [i, sum] : llvm::enumerate(gradients.bias))
+    dbias->set(int64_t(i), sum.noisy());
+  out.push_back(dbias->take());
   return success();
 }
 

@@ -113,7 +113,7 @@ PositionRegion::PositionRegion(Region &region) {
 }
 
 FailureOr<Tensor>
-PositionRegion::evaluate(ArrayRef<const Tensor *> arguments) const {
+PositionRegion::yieldOf(ArrayRef<const Tensor *> arguments) const {
   llvm::DenseMap<Value, const Tensor *> values;
   for (auto [argument, tensor] :
        llvm::zip_equal(block->getArguments(), arguments))
@@ -130,6 +130,45 @@ PositionRegion::evaluate(ArrayRef<const Tensor *> arguments) const {
     values[op->getResult(0)] = made.back().get();
   }
   return *values.lookup(block->getTerminator()->getOperand(0));
+}
+
+static Tensor integer(int64_t value) {
+  Tensor t(::hk::DType::I32, {});
+  t.values[0] = double(value);
+  return t;
+}
+
+FailureOr<std::vector<Noisy>>
+PositionRegion::evaluate(const SeenRow &row, const std::vector<Noisy> *scores,
+                         ArrayRef<const Tensor *> reads) const {
+  auto count = int64_t(row.keys.size());
+  Tensor score(::hk::DType::F32, {count});
+  Tensor position(::hk::DType::I32, {count});
+  score.error.resize(count);
+  score.jump.resize(count);
+  for (int64_t k = 0; k < count; ++k) {
+    Noisy x = scores ? (*scores)[k] : Noisy{0, 0};
+    score.values[k] = x.value;
+    score.error[k] = x.sigma;
+    score.jump[k] = x.jump;
+    position.values[k] = double(row.keys[k]);
+  }
+  const Sequence &s = row.sequence;
+  Tensor b = integer(s.index), h = integer(row.head), q = integer(row.query);
+  Tensor queries = integer(s.numQueries), keys = integer(s.numKeys);
+  SmallVector<const Tensor *> arguments;
+  if (scores)
+    arguments.push_back(&score);
+  arguments.append({&b, &h, &q, &position, &queries, &keys});
+  llvm::append_range(arguments, reads);
+  FailureOr<Tensor> yielded = yieldOf(arguments);
+  if (failed(yielded))
+    return failure();
+  std::vector<Noisy> result(count);
+  bool one = yielded->sizes.empty();
+  for (int64_t k = 0; k < count; ++k)
+    result[k] = reference::at(*yielded, one ? 0 : k);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,15 +63,27 @@ private:
   int64_t rowsOfOuter = 1, block = 1;
 };
 
-/// One of the op's regions, evaluated for many keys of one query at once.
+/// Keys of one sequence that a query of a head sees.
+struct SeenRow {
+  const Sequence &sequence;
+  int64_t head, query;
+  ArrayRef<int64_t> keys; // in the sequence
+};
+
+/// One of an op's regions, evaluated for many keys of one query at once.
 class PositionRegion {
 public:
   explicit PositionRegion(Region &region);
   bool exists() const { return block != nullptr; }
-  /// What it yields for `arguments`, whose sizes broadcast.
-  FailureOr<Tensor> evaluate(ArrayRef<const Tensor *> arguments) const;
+  /// What it yields for each key, of its score if it takes `scores`.
+  FailureOr<std::vector<Noisy>> evaluate(const SeenRow &row,
+                                         const std::vector<Noisy> *scores,
+                                         ArrayRef<const Tensor *> reads) const;
 
 private:
+  /// Of arguments whose sizes broadcast.
+  FailureOr<Tensor> yieldOf(ArrayRef<const Tensor *> arguments) const;
+
   Block *block = nullptr;
   SmallVector<std::pair<Operation *, Evaluator>> ops;
 };

@@ -205,3 +205,156 @@ func.func @softcap(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x
   %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 softcap 0.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
   return
 }
+
+// -----
+
+func.func @reads_without_region(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected a region that takes reads, but got neither score nor weight}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l reads (%l) scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> reads (tensor<2x7x4xf32>) -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>
+  return
+}
+
+// -----
+
+func.func @score_slope(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected score to yield its score, changed only by hk.add and hk.sub of what does not depend on it, or -inf by hk.select, but got hk.mul}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    %f = hk.cast %j : tensor<i32> -> tensor<f32>
+    %y = hk.mul %s, %f : tensor<f32>
+    hk.yield %y : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @score_twice(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected score to yield its score, changed only by hk.add and hk.sub of what does not depend on it, or -inf by hk.select, but got hk.add}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    %y = hk.add %s, %s : tensor<f32>
+    hk.yield %y : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @score_negated(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected score to yield its score, changed only by hk.add and hk.sub of what does not depend on it, or -inf by hk.select, but got hk.sub}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    %f = hk.cast %j : tensor<i32> -> tensor<f32>
+    %y = hk.sub %f, %s : tensor<f32>
+    hk.yield %y : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @score_chosen_by_itself(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected score to yield its score, changed only by hk.add and hk.sub of what does not depend on it, or -inf by hk.select, but got hk.select}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    %f = hk.cast %j : tensor<i32> -> tensor<f32>
+    %c = hk.compare gt %s, %f : tensor<f32> -> tensor<i1>
+    %never = hk.constant 0xFF800000 : tensor<f32>
+    %y = hk.select %c, %s, %never : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
+    hk.yield %y : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @score_or_finite(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected score to yield its score, changed only by hk.add and hk.sub of what does not depend on it, or -inf by hk.select, but got hk.constant}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    %c = hk.compare gt %j, %i : tensor<i32> -> tensor<i1>
+    %low = hk.constant -1.0e4 : tensor<f32>
+    %y = hk.select %c, %s, %low : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
+    hk.yield %y : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @score_inside(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected score to yield its score, changed only by hk.add and hk.sub of what does not depend on it, or -inf by hk.select, but got hk.tanh}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    %f = hk.cast %j : tensor<i32> -> tensor<f32>
+    %t = hk.tanh %s : tensor<f32>
+    %y = hk.add %f, %t : tensor<f32>
+    hk.yield %y : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @score_not_pointwise(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    // expected-error @below {{expected a pointwise operator on tensors of rank 0 in the region score of hk.attention_backward}}
+    %z = tensor.empty() : tensor<f32>
+    hk.yield %s : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @dbias_without_score(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected dbias to be absent without score, but got one}}
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> dbias tensor<1x4x7x9xf32>
+  return
+}
+
+// -----
+
+func.func @dbias_ragged(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected dbias to be absent with queries of rank 3, but got one}}
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> dbias tensor<1x4x7x9xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @dbias_rank(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected rank of dbias to be 4, but got 3}}
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> dbias tensor<4x7x9xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @dbias_shape(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected shape of dbias to be [2, 4, 7, 9], but got [2, 2, 7, 9]}}
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> dbias tensor<2x2x7x9xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @dbias_keys(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: tensor<2x7x4xf32>) {
+  // expected-error @below {{expected shape of dbias to be [1, 4, 7, 9], but got [1, 4, 9, 7]}}
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32>, tensor<2x7x4x16xf32>, tensor<2x7x4xf32> -> tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> dbias tensor<1x4x9x7xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  }
+  return
+}

@@ -25,3 +25,27 @@ func.func @reify(%q: tensor<?x4x64xbf16>, %k: tensor<?x4x64xbf16>, %l: tensor<?x
   %n = tensor.dim %0#2, %c0 : tensor<?x4x64xbf16>
   return %t, %n : index, index
 }
+
+// CHECK-LABEL: func @regions
+func.func @regions(%q: tensor<?x9x4x64xbf16>, %k: tensor<?x7x2x64xbf16>, %l: tensor<?x9x4xf32>, %bias: tensor<4x9x7xf32>, %seed: tensor<i64>) -> index {
+  // CHECK: reads(%{{.*}}, %{{.*}}) scale {{.*}} reads(tensor<4x9x7xf32>, tensor<i64>) -> tensor<?x9x4x64xbf16>, tensor<?x7x2x64xbf16>, tensor<?x7x2x64xbf16> dbias tensor<?x4x9x7xbf16> score {
+  // CHECK: } weight {
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l reads (%bias, %seed) scale 0.125 : tensor<?x9x4x64xbf16>, tensor<?x7x2x64xbf16>, tensor<?x7x2x64xbf16>, tensor<?x9x4x64xbf16>, tensor<?x9x4xf32> reads (tensor<4x9x7xf32>, tensor<i64>) -> tensor<?x9x4x64xbf16>, tensor<?x7x2x64xbf16>, tensor<?x7x2x64xbf16> dbias tensor<?x4x9x7xbf16> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %t: tensor<4x9x7xf32>, %u: tensor<i64>):
+    %x = hk.gather_elements %t [%h, %i, %j] : tensor<4x9x7xf32> [tensor<i32>, tensor<i32>, tensor<i32>] -> tensor<f32>
+    %y = hk.add %x, %s : tensor<f32>
+    %far = hk.compare gt %j, %i : tensor<i32> -> tensor<i1>
+    %never = hk.constant 0xFF800000 : tensor<f32>
+    %z = hk.select %far, %never, %y : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
+    hk.yield %z : tensor<f32>
+  } weight {
+  ^bb0(%b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %t: tensor<4x9x7xf32>, %u: tensor<i64>):
+    %w = hk.cast %j : tensor<i32> -> tensor<i64>
+    %r = hk.philox %u, %w : tensor<i64>, tensor<i64> -> tensor<f32>
+    hk.yield %r : tensor<f32>
+  }
+  // CHECK: tensor.dim %{{.*}}, %{{.*}} : tensor<?x4x9x7xbf16>
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %0#3, %c0 : tensor<?x4x9x7xbf16>
+  return %n : index
+}

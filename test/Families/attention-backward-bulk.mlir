@@ -79,3 +79,20 @@ func.func @none(%q: tensor<200x1x64xf16>, %k: tensor<0x1x64xf16>, %l: tensor<200
   %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 0.125 : tensor<200x1x64xf16>, tensor<0x1x64xf16>, tensor<0x1x64xf16>, tensor<200x1x64xf16>, tensor<200x1xf32> -> tensor<200x1x64xf16>, tensor<0x1x64xf16>, tensor<0x1x64xf16>
   return %0#0 : tensor<200x1x64xf16>
 }
+
+// A region takes matrix.h; dbias is one for both sequences.
+// EXPLAIN-DAG: warp_specialised: regions of scores or weights
+// TEXT: .dbias = true,
+// TEXT-NEXT: .biasType = DType::F32,
+// TEXT-NEXT: .sumsDbias = true};
+// TEXT: struct Regions {
+// TEXT-NEXT: static constexpr bool kScore = true, kWeight = false;
+func.func @region(%q: tensor<2x128x4x64xbf16>, %k: tensor<2x128x1x64xbf16>, %l: tensor<2x128x4xf32>, %bias: tensor<4x128x128xf32>) -> (tensor<2x128x4x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x1x64xbf16>, tensor<1x4x128x128xf32>) {
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l reads (%bias) scale 0.125 : tensor<2x128x4x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x4x64xbf16>, tensor<2x128x4xf32> reads (tensor<4x128x128xf32>) -> tensor<2x128x4x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x1x64xbf16> dbias tensor<1x4x128x128xf32> score {
+  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %t: tensor<4x128x128xf32>):
+    %x = hk.gather_elements %t [%h, %i, %j] : tensor<4x128x128xf32> [tensor<i32>, tensor<i32>, tensor<i32>] -> tensor<f32>
+    %y = hk.add %s, %x : tensor<f32>
+    hk.yield %y : tensor<f32>
+  }
+  return %0#0, %0#1, %0#2, %0#3 : tensor<2x128x4x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x1x64xbf16>, tensor<1x4x128x128xf32>
+}

@@ -197,10 +197,6 @@ void emitScaleArguments(
     llvm::function_ref<std::string(unsigned, int64_t)> stride,
     llvm::function_ref<std::string(unsigned, int64_t)> size,
     ArgumentsWriter &fields);
-/// Writes struct `name`, the functors of score and weight.
-void emitAttentionRegions(const AttentionPlan &kernel,
-                          const AttentionSegment &segment, StringRef name,
-                          raw_ostream &os);
 /// Writes the spec of a segment and the function that reads its arguments from
 /// the words of a launch; `number` is behind the names of both.
 void emitAttentionSegment(const AttentionPlan &kernel,

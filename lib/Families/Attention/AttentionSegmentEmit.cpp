@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../AttentionRegions.h"
 #include "AttentionPlan.h"
 #include "Emission/ArgumentsWriter.h"
 #include "Emission/Puller.h"
@@ -51,7 +52,8 @@ public:
   void run() {
     writeSpec();
     if (segment.hasRegions())
-      emitAttentionRegions(kernel, segment, regions(), os);
+      emitAttentionRegions(kernel.getKernel(), op.getScore(), op.getWeight(),
+                           segment.reads, regions(), os);
     writeArguments();
   }
 

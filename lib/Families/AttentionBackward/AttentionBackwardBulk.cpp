@@ -36,6 +36,8 @@ AttentionBackwardPlan::getBulkVerdict(const ::hk::Target &target) const {
   if (::hk::info(shape.type).bits != 16 || ::hk::info(getOutType()).bits != 16)
     return refuse(Reason::UnsupportedDType,
                   "operands and results must be bf16 or f16");
+  if (hasRegions())
+    return refuse(Reason::UnsupportedShape, "regions of scores or weights");
   ::hk::AttentionBackwardShape bulk = shape;
   bulk.bulk = true;
   if (llvm::none_of(::hk::kAttentionBackwardCandidates, [&](const auto &c) {
@@ -69,8 +71,6 @@ AttentionBackwardPlan::getOrderedVerdict(const ::hk::Target &target) const {
     return refuse(Reason::UnsupportedShape, "sequences are ragged");
   if (operands.dquery < 0 || operands.dkey < 0 || operands.dvalue < 0)
     return refuse(Reason::UnsupportedShape, "not all gradients are wanted");
-  if (op.getSoftcap() || op.getWindowLeft() || op.getWindowRight())
-    return refuse(Reason::UnsupportedShape, "soft cap or window");
   if (shape.headDim != ::hk::kOrderedBackwardHead ||
       shape.valueDim != ::hk::kOrderedBackwardHead)
     return refuse(Reason::UnsupportedShape,

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../AttentionRegions.h"
 #include "AttentionBackwardPlan.h"
 #include "Emission/ArgumentsWriter.h"
 #include "Emission/Puller.h"
@@ -28,6 +29,9 @@ public:
 
   void run() {
     os << "#include \"kernels/attention/backward/backward.h\"\n";
+    if (kernel.hasRegions())
+      os << "#include \"kernels/device/ops.h\"\n"
+            "#include \"kernels/device/quant.h\"\n";
     if (llvm::any_of(kernel.getKernel().getVariants(), isBulk))
       os << "#include "
             "\"kernels/attention/backward/sm90/warp_specialised.h\"\n";
@@ -36,6 +40,9 @@ public:
     os << "\nnamespace {\n"
           "using namespace hk;\n\n";
     writeSpec();
+    if (kernel.hasRegions())
+      emitAttentionRegions(kernel.getKernel(), op.getScore(), op.getWeight(),
+                           operands.reads, "Regions", os);
     writeArguments();
     for (VariantOp variant : kernel.getKernel().getVariants())
       writeType(variant);
@@ -61,6 +68,8 @@ private:
        << tile.getStages() << "}";
     if (ordered)
       os << ", " << kernel.getKeyHeads();
+    if (kernel.hasRegions())
+      os << ", Regions";
     os << ">;\n";
   }
   void writeEntry(VariantOp variant) {
@@ -102,7 +111,12 @@ private:
        << "    .dsink = " << flag(operands.dsink >= 0) << ",\n"
        << "    .windowLeft = " << windowSize(op.getWindowLeft()) << ",\n"
        << "    .windowRight = " << windowSize(op.getWindowRight()) << ",\n"
-       << "    .align = " << shape.align << "};\n\n";
+       << "    .align = " << shape.align;
+    if (operands.dbias >= 0)
+      os << ",\n    .dbias = true,\n    .biasType = "
+         << dtypeText(tensorType(op.getDbias()).getElementType())
+         << ",\n    .sumsDbias = " << flag(op.sumsDbias());
+    os << "};\n\n";
   }
 
   /// Strides of a [sequence,] row, head [, element] operand.
@@ -134,6 +148,7 @@ private:
     fields.assignPointer("dk", out, operands.dkey);
     fields.assignPointer("dv", out, operands.dvalue);
     fields.assignPointer("dsink", "float", operands.dsink);
+    fields.assignPointer("dbias", "Storage<kSpec.biasType>", operands.dbias);
     fields.assignPointer("sums", "float", operands.sums);
     fields.assignPointer("turns", "u32", operands.turns);
   }
@@ -163,6 +178,15 @@ private:
     assignStrides("dqStride", operands.dquery);
     assignStrides("dkStride", operands.dkey);
     assignStrides("dvStride", operands.dvalue);
+    if (operands.dbias >= 0) {
+      auto stride = [&](int64_t dim) {
+        return "i64(" + words.stride(unsigned(operands.dbias), dim) + ")";
+      };
+      fields.assign("dbiasStride", "{" + stride(0) + ", " + stride(2) + ", " +
+                                       stride(1) + "}");
+    }
+    if (kernel.hasRegions())
+      fields.assign("words", "(const u64 *)words");
     fields.assignFloat("scale", op.getScale());
     if (op.getSoftcap())
       fields.assignFloat("softcap", *op.getSoftcap());

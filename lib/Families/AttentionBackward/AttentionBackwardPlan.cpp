@@ -34,6 +34,8 @@ static bool mapOperands(AttentionBackwardOp op,
   operands.qOffsets = number(op.getQOffsets());
   operands.kvOffsets = number(op.getKvOffsets());
   operands.sink = number(op.getSink());
+  for (Value read : op.getReads())
+    operands.reads.push_back(number(read));
   return mapped;
 }
 
@@ -57,6 +59,8 @@ static bool mapResults(AttentionBackwardOp op, YieldOp yield, int64_t first,
       operands.dvalue = out;
     else if (value == op.getDsink())
       operands.dsink = out;
+    else if (value == op.getDbias())
+      operands.dbias = out;
     else
       return false;
   }

@@ -22,7 +22,8 @@ namespace mlir::hk {
 struct AttentionBackwardOperands {
   int64_t query, key, value, gradient, lse, delta;
   int64_t qOffsets = -1, kvOffsets = -1, sink = -1;
-  int64_t dquery = -1, dkey = -1, dvalue = -1, dsink = -1;
+  SmallVector<int64_t> reads; // of the regions
+  int64_t dquery = -1, dkey = -1, dvalue = -1, dsink = -1, dbias = -1;
   /// Where dq is summed, and the words that say whose turn it is.
   int64_t sums = -1, turns = -1;
 };
@@ -39,6 +40,9 @@ public:
   const ::hk::AttentionBackwardShape &getShape() const { return shape; }
 
   ::hk::DType getOutType() const;
+  bool hasRegions() const {
+    return !op.getScore().empty() || !op.getWeight().empty();
+  }
   int64_t getKeyHeads() const;
   /// Query heads per key head.
   int64_t getGroup() const;

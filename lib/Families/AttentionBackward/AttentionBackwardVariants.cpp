@@ -179,7 +179,21 @@ private:
                                  launch.size(kernel.dim(operands.query, 0)));
   }
 
-  /// The groups of dsink, then the tiles of keys, then those of queries.
+  /// See locateBias() in the kernels.
+  Value biasTiles(LaunchBuilder &launch, const AttentionBackwardTile &tile) {
+    Value rows =
+        launch.multiply(launch.size(kernel.getQueries()), kernel.getGroup());
+    Value tiles = launch.multiply(
+        launch.ceilDivide(rows, tile.rows),
+        launch.ceilDivide(launch.size(kernel.getKeys()), tile.walked));
+    return kernel.getOp().sumsDbias()
+               ? tiles
+               : launch.multiply(tiles, launch.size(kernel.dim(
+                                            kernel.getOperands().query, 0)));
+  }
+
+  /// The groups of dsink, then the tiles of keys, then those of queries, then
+  /// those of dbias.
   LaunchDims launchDims(LaunchBuilder &launch,
                         const AttentionBackwardTile &tile) {
     const AttentionBackwardOperands &operands = kernel.getOperands();
@@ -201,6 +215,8 @@ private:
                             kernel.getGroup() / heads, tile.rows);
       blocks = launch.add(blocks, launch.multiply(tiles, heads));
     }
+    if (operands.dbias >= 0)
+      blocks = launch.add(blocks, biasTiles(launch, tile));
     return launch.grid(blocks, launch.constant(kernel.getKeyHeads()));
   }
 

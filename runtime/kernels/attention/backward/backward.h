@@ -9,7 +9,7 @@
 // AttentionBackwardKernel<spec, tile> has Shared, kThreads and run(args, block,
 // shared). The grid is (blocks of a key head, key heads, 1): first a block for
 // each of the head's sink gradients, then the tiles of keys, then those of
-// rows, as far as their gradients are wanted.
+// rows, then those of dbias, as far as their gradients are wanted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,30 +26,30 @@
 
 namespace hk {
 
-template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O,
+template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O, class R,
           AttentionBackwardPath Path>
 struct PickAttentionBackward;
 #if HK_GPU
-template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
-struct PickAttentionBackward<S, T, O, AttentionBackwardPath::Matrix> {
-  using Type = AttentionBackwardMatrix<S, T, O>;
+template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O, class R>
+struct PickAttentionBackward<S, T, O, R, AttentionBackwardPath::Matrix> {
+  using Type = AttentionBackwardMatrix<S, T, O, R>;
 };
-template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
-struct PickAttentionBackward<S, T, O, AttentionBackwardPath::Vector> {
-  using Type = AttentionBackwardVector<S, T, O>;
+template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O, class R>
+struct PickAttentionBackward<S, T, O, R, AttentionBackwardPath::Vector> {
+  using Type = AttentionBackwardVector<S, T, O, R>;
 };
 #else
-template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
-struct PickAttentionBackward<S, T, O, AttentionBackwardPath::Host> {
-  using Type = AttentionBackwardHost<S, T, O>;
+template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O, class R>
+struct PickAttentionBackward<S, T, O, R, AttentionBackwardPath::Host> {
+  using Type = AttentionBackwardHost<S, T, O, R>;
 };
 #endif
 
-template <AttentionBackwardSpec S, AttentionBackwardTile T>
+template <AttentionBackwardSpec S, AttentionBackwardTile T, class R = NoRegions>
 struct AttentionBackwardKernel {
   template <Own O>
   using Block =
-      typename PickAttentionBackward<S, T, O,
+      typename PickAttentionBackward<S, T, O, R,
                                      attentionBackwardPath(kArch, T)>::Type;
   using Shared = typename Block<Own::Keys>::Shared;
   static constexpr int kThreads = Block<Own::Keys>::kThreads;
@@ -70,8 +70,14 @@ struct AttentionBackwardKernel {
         return Block<Own::Keys>::run(args, tile, id.y, sh);
       tile -= tiles;
     }
-    if constexpr (S.dq)
-      Block<Own::Rows>::run(args, tile, id.y, sh);
+    if constexpr (S.dq) {
+      i64 tiles = backwardTiles<S, Own::Rows>(args(), T.rows);
+      if (!S.dbias || tile < tiles)
+        return Block<Own::Rows>::run(args, tile, id.y, sh);
+      tile -= tiles;
+    }
+    if constexpr (S.dbias)
+      Block<Own::Rows>::runBias(args, tile, id.y, sh);
   }
 };
 

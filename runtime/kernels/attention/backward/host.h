@@ -45,7 +45,8 @@ struct BackwardHostLayout {
                                                             S.valueDim));
 };
 
-template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
+template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O,
+          class Regions = NoRegions>
 struct AttentionBackwardHost : BackwardHostLayout<S, T> {
   using Layout = BackwardHostLayout<S, T>;
   using Args = AttentionBackwardArgs<S>;
@@ -69,10 +70,40 @@ struct AttentionBackwardHost : BackwardHostLayout<S, T> {
       int n = int(minOf(T.walked, all.end - j));
       loadWalked(a, w, j, n, sh);
       for (int g = 0; g < padded; g += 8)
-        group(a, sh, g, walk, j, n);
+        group(a, w, sh, g, walk, j, n);
     }
     for (int r = 0; r < int(w.count); ++r)
       storeOwned(a, w, r, sh);
+  }
+
+  /// A tile of dbias.
+  template <class Source>
+  HK_DEV void runBias(Source args, i64 tile, i64 head, Shared &sh) {
+    static_assert(!kKeys);
+    Args a = args();
+    BackwardBias bias = locateBias<S>(a, tile, T);
+    alignas(64) float sum[T.rows][T.walked] = {};
+    int n = int(minOf(T.walked, a.keys - bias.keys));
+    for (i64 b = bias.first; b < bias.end; ++b) {
+      BackwardBlock w = blockOfBias<S>(a, bias, b, head, T.rows);
+      int padded = (int(w.count) + 7) / 8 * 8;
+      BackwardRange walk[T.rows];
+      loadOwned(a, w, padded, sh, walk);
+      loadWalked(a, w, bias.keys, n, sh);
+      for (int g = 0; g < padded; g += 8) {
+        BackwardRange panels = seenPanels(g, walk, bias.keys, n);
+        scorePairs<true>(a, w, sh, g, walk, bias.keys, panels);
+        for (int r = g; r < g + 8; ++r)
+          for (int e = int(panels.begin); e < int(panels.end); ++e)
+            sum[r][e] += sh.ds[r][e];
+      }
+    }
+    BackwardBlock w = blockOfBias<S>(a, bias, bias.first, head, T.rows);
+    auto rows = biasOf<S>(a, w);
+    for (int r = 0; r < int(w.count); ++r)
+      for (int e = 0; e < n; ++e)
+        store<S.biasType, 1>(rows.at(w.first + r), bias.keys + e,
+                             Vec<float, 1>(sum[r][e]));
   }
 
 private:
@@ -144,9 +175,10 @@ private:
     }
   }
 
-  /// Owned rows [g, g + 8) and walked ones [j, j + n) of the tile.
-  HK_DEV void group(const Args &a, Shared &sh, int g, const BackwardRange *walk,
-                    i64 j, int n) {
+  /// What owned rows [g, g + 8) walk of [j, j + n), in whole panels of the
+  /// tile.
+  HK_DEV BackwardRange seenPanels(int g, const BackwardRange *walk, i64 j,
+                                  int n) {
     BackwardRange seen = {n, 0};
     for (int r = g; r < g + 8; ++r) {
       if (walk[r].begin >= walk[r].end)
@@ -155,8 +187,15 @@ private:
       seen.end = maxOf(seen.end, minOf(walk[r].end - j, n));
     }
     if (seen.begin >= seen.end)
-      return;
-    int from = int(seen.begin) / 32 * 32, to = (int(seen.end) + 31) / 32 * 32;
+      return {0, 0};
+    return {seen.begin / 32 * 32, (seen.end + 31) / 32 * 32};
+  }
+  /// p w and ds, or what dbias takes of it, of those pairs.
+  template <bool ForBias = false>
+  HK_DEV void scorePairs(const Args &a, const BackwardBlock &w, Shared &sh,
+                         int g, const BackwardRange *walk, i64 j,
+                         BackwardRange panels) {
+    int from = int(panels.begin), to = int(panels.end);
     for (int e = from; e < to; e += 32) {
       hostMicro<false>(sh.head[g], kHead, sh.headT[e / 32], S.headDim,
                        &sh.p[g][e], T.walked);
@@ -164,7 +203,17 @@ private:
                        &sh.ds[g][e], T.walked);
     }
     for (int r = g; r < g + 8; ++r)
-      weigh(a, sh, r, from, to, walk[r].begin - j, walk[r].end - j);
+      weigh<ForBias>(a, w, sh, r, j, panels, walk[r].begin - j,
+                     walk[r].end - j);
+  }
+  /// Owned rows [g, g + 8) and walked ones [j, j + n) of the tile.
+  HK_DEV void group(const Args &a, const BackwardBlock &w, Shared &sh, int g,
+                    const BackwardRange *walk, i64 j, int n) {
+    BackwardRange panels = seenPanels(g, walk, j, n);
+    int from = int(panels.begin), to = int(panels.end);
+    if (from >= to)
+      return;
+    scorePairs(a, w, sh, g, walk, j, panels);
     for (int c = 0; c < kHead; c += 32)
       hostMicro<true>(&sh.ds[g][from], T.walked, &sh.headC[c / 32][from],
                       to - from, &sh.headSum[g][c], kHead);
@@ -174,14 +223,16 @@ private:
                         to - from, &sh.valueSum[g][c], kValue);
   }
 
-  /// Scores [from, to) of row r to p, dp to ds; 0 outside [begin, end).
-  HK_DEV void weigh(const Args &a, Shared &sh, int r, int from, int to,
-                    i64 begin, i64 end) {
+  /// Scores of row r to p w, dp to ds; 0 outside [begin, end).
+  template <bool ForBias>
+  HK_DEV void weigh(const Args &a, const BackwardBlock &w, Shared &sh, int r,
+                    i64 j, BackwardRange panels, i64 begin, i64 end) {
     using I = Vec<i32, 16>;
     I lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     i32 lo = i32(minOf(maxOf(begin, 0), T.walked));
     i32 hi = i32(minOf(maxOf(end, 0), T.walked));
-    for (int e = from; e < to; e += 16) {
+    BackwardRegions<S, O, Regions> pairs(a, w);
+    for (int e = int(panels.begin); e < int(panels.end); e += 16) {
       f32x16 base = f32x16(sh.base[r]), delta = f32x16(sh.delta[r]);
       if constexpr (kKeys) {
         __builtin_memcpy(&base, &sh.base[e], sizeof base);
@@ -189,12 +240,15 @@ private:
       }
       f32x16 &x = *(f32x16 *)&sh.p[r][e], &y = *(f32x16 *)&sh.ds[r][e];
       f32x16 slope;
-      x = backwardScore<S, 16>(a, x, slope);
+      x = backwardScore<S, 16, Regions>(a, x, slope);
+      x = pairs.template scores<16>(x, w.first + r, i32(j) + e);
       x = backwardExp2<16>(x - base);
-      y = x * (y - delta) * slope;
       I at = lane + e;
       x = at >= lo ? x : f32x16(0.f);
       x = at < hi ? x : f32x16(0.f);
+      f32x16 weight = pairs.template weights<16>(x, w.first + r, i32(j) + e);
+      y = x * (y * weight - delta) * (ForBias ? f32x16(1.f) : slope);
+      x *= weight;
       y = at >= lo ? y : f32x16(0.f);
       y = at < hi ? y : f32x16(0.f);
     }

@@ -18,6 +18,9 @@
 // edge of what some owned row walks are masked; there p is selected, so that
 // whatever e^(s - lse) is of a pair that does not count never matters.
 //
+// A tile of dbias is made the same way from owned rows and one tile of keys, of
+// one sequence after the other where they share it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_ATTENTION_BACKWARD_MATRIX_H
@@ -53,13 +56,15 @@ struct BackwardMatrixLayout {
                                                             S.valueDim));
 };
 
-template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
+template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O,
+          class Regions = NoRegions>
 struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
   using Layout = BackwardMatrixLayout<S, T>;
   using Args = AttentionBackwardArgs<S>;
   using Shared = typename Layout::Shared;
   static constexpr bool kKeys = O == Own::Keys;
   static constexpr Own kWalked = otherOwn(O);
+  using Pairs = BackwardRegions<S, O, Regions>;
   /// Scores, and dK or dQ.
   using Head = AttentionFragments<S.type, T.rows, T.walked, Layout::kHeadBytes,
                                   Layout::kHeadColumns, T.waves>;
@@ -156,6 +161,8 @@ struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
     i32 end = i32(all.end);
     i32 begin =
         all.begin < all.end ? i32(all.begin / T.walked * T.walked) : end;
+    Pairs pairs(args(), w);
+    i32 ownFirst = w.first;
     if constexpr (kKeys) { // one number less to keep until the end
       w.keyStart += w.first;
       w.first = 0;
@@ -178,7 +185,7 @@ struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
           copy.issue(from, j + T.walked, end, next);
           copy.land(next);
         }
-        step(args(), h, v, owned, j, now);
+        step(args(), pairs, ownFirst, h, v, owned, j, now);
       }
       rowCopyWait();
     } else {
@@ -190,13 +197,74 @@ struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
         barrier();
         // Registers want no branch: behind the last tile the last row again.
         copy.issue(from, j + T.walked, end, sh.bytes);
-        step(args(), h, v, owned, j, sh.bytes);
+        step(args(), pairs, ownFirst, h, v, owned, j, sh.bytes);
       }
     }
     finish(args(), w, h, v);
   }
 
+  /// A tile of dbias.
+  template <class Source>
+  HK_DEV void runBias(Source args, i64 tile, i64 head, Shared &sh) {
+    static_assert(!kKeys);
+    BackwardBias bias = locateBias<S>(args(), tile, T);
+    i32 j = i32(bias.keys);
+    Head sum;
+    clear(sum);
+    for (i64 b = bias.first; b < bias.end; ++b) {
+      BackwardBlock w = blockOfBias<S>(args(), bias, b, head, T.rows);
+      Walked from = {sideOf<S, kWalked>(args(), w), {}};
+      Head h;
+      ValueF v;
+      Owned owned;
+      prepare(args(), w, h, v, owned);
+      TileCopy copy;
+      copy.issue(from, j, w.keys, sh.bytes);
+      copy.land(sh.bytes);
+      rowCopyWait();
+      barrier();
+      if (j + T.walked > owned.begin && j < owned.end) {
+        h.scores(sh.bytes);
+        v.scores(sh.bytes + Layout::kHeadTile);
+        weigh<true, true>(args(), Pairs(args(), w), w.first, h, v, owned, j,
+                          nullptr);
+        add(sum, h);
+      }
+      barrier();
+    }
+    BackwardBlock w = blockOfBias<S>(args(), bias, bias.first, head, T.rows);
+    storeBias(args(), w, sum, j);
+  }
+
 private:
+  static constexpr int kScoreVectors =
+      int(sizeof(Head::s) / sizeof(Head::s[0]));
+  static constexpr int kScores =
+      int(sizeof(Head::s[0]) / sizeof(Head::s[0][0]));
+
+  HK_DEV void clear(Head &f) {
+    HK_UNROLL for (int i = 0; i < kScoreVectors; ++i)
+        HK_UNROLL for (int n = 0; n < kScores; ++n) f.s[i][n] = 0.f;
+  }
+  HK_DEV void add(Head &to, const Head &f) {
+    HK_UNROLL for (int i = 0; i < kScoreVectors; ++i)
+        HK_UNROLL for (int n = 0; n < kScores; ++n) to.s[i][n] += f.s[i][n];
+  }
+  /// Rows of keys have any number of elements, so any alignment.
+  HK_DEV void storeBias(const Args &a, const BackwardBlock &w, Head &sum,
+                        i32 j) {
+    auto rows = biasOf<S>(a, w);
+    sum.forEachScore(
+        [&](int i, int at, auto &x) __attribute__((always_inline)) {
+          constexpr int V = int(sizeof(x) / sizeof(float));
+          if (Head::rowOf(i) >= w.count)
+            return;
+          auto to = rows.at(w.first + Head::rowOf(i));
+          HK_UNROLL for (int e = 0; e < V; ++e) if (j + at + e < w.keys)
+              hk::store<S.biasType, 1>(to, j + at + e, Vec<float, 1>(x[e]));
+        });
+  }
+
   HK_DEV void prepare(const Args &a, const BackwardBlock &w, Head &h, ValueF &v,
                       Owned &owned) {
     BackwardSide<S, O> side = sideOf<S, O>(a, w);
@@ -248,26 +316,27 @@ private:
     return x;
   }
 
-  HK_DEV void step(const Args &a, Head &h, ValueF &v, const Owned &owned, i32 j,
-                   const u8 *lds) {
+  HK_DEV void step(const Args &a, const Pairs &pairs, i32 first, Head &h,
+                   ValueF &v, const Owned &owned, i32 j, const u8 *lds) {
     if (j + T.walked <= owned.begin || j >= owned.end)
       return;
     const float *rows = reinterpret_cast<const float *>(lds + Layout::kTiles);
     h.scores(lds);
     v.scores(lds + Layout::kHeadTile);
     if (j < owned.fullBegin || j + T.walked > owned.fullEnd)
-      weigh<true>(a, h, v, owned, j, rows);
+      weigh<true>(a, pairs, first, h, v, owned, j, rows);
     else
-      weigh<false>(a, h, v, owned, j, rows);
+      weigh<false>(a, pairs, first, h, v, owned, j, rows);
     if constexpr (kKeys)
       v.values(lds + Layout::kHeadTile);
     h.values(lds);
   }
 
-  /// Scores to ds and, for owned keys, dp to p.
-  template <bool Masked>
-  HK_DEV void weigh(const Args &a, Head &h, ValueF &v, const Owned &owned,
-                    i32 j, const float *rows) {
+  /// Scores to ds, or what dbias takes of it, and, for owned keys, dp to p w.
+  /// `first`: of what the block owns.
+  template <bool Masked, bool ForBias = false>
+  HK_DEV void weigh(const Args &a, const Pairs &pairs, i32 first, Head &h,
+                    ValueF &v, const Owned &owned, i32 j, const float *rows) {
     int lo[R], hi[R];
     if constexpr (Masked)
       HK_UNROLL for (int i = 0; i < R; ++i) {
@@ -278,17 +347,27 @@ private:
     h.forEachScore([&](int i, int at, auto &x) __attribute__((always_inline)) {
       constexpr int V = int(sizeof(x) / sizeof(float));
       Vec<float, V> slope;
-      x = backwardScore<S, V>(a, x, slope);
+      x = backwardScore<S, V, Regions>(a, x, slope);
+      x = pairs.template scores<V>(x, first + Head::rowOf(i), j + at);
       x = backwardExp2<V>(x - rowNumber<V>(owned.base, i, rows, at));
       if constexpr (Masked)
         HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
             at + e >= lo[i] && at + e < hi[i] ? x[e] : 0.f;
     });
+    auto weights = h;
+    if constexpr (Regions::kWeight) {
+      weights.forEachScore(
+          [&](int i, int at, auto &x) __attribute__((always_inline)) {
+            constexpr int V = int(sizeof(x) / sizeof(float));
+            x = pairs.template weights<V>(x, first + Head::rowOf(i), j + at);
+          });
+      multiply(v, weights);
+    }
     v.forEachScore([&](int i, int at, auto &x) __attribute__((always_inline)) {
       constexpr int V = int(sizeof(x) / sizeof(float));
       x -= rowNumber<V>(owned.delta, i, rows + T.walked, at);
     });
-    if constexpr (S.softcap)
+    if constexpr (S.softcap && !ForBias)
       capped.forEachScore(
           [&](int, int, auto &x) __attribute__((always_inline)) {
             constexpr int V = int(sizeof(x) / sizeof(float));
@@ -296,17 +375,21 @@ private:
             backwardScore<S, V>(a, x, slope);
             x = slope;
           });
-    constexpr int N = int(sizeof(h.s[0]) / sizeof(h.s[0][0]));
-    constexpr int M = int(sizeof(h.s) / sizeof(h.s[0]));
-    HK_UNROLL for (int i = 0; i < M; ++i)
-        HK_UNROLL for (int n = 0; n < N; ++n) {
+    HK_UNROLL for (int i = 0; i < kScoreVectors; ++i)
+        HK_UNROLL for (int n = 0; n < kScores; ++n) {
       auto p = h.s[i][n], ds = p * v.s[i][n];
-      if constexpr (S.softcap)
+      if constexpr (S.softcap && !ForBias)
         ds *= capped.s[i][n];
       // dp of a pair that does not count may be anything.
       h.s[i][n] = Masked ? (p == 0.f ? decltype(p)(0.f) : ds) : ds;
       v.s[i][n] = p;
     }
+    if constexpr (Regions::kWeight && kKeys)
+      multiply(v, weights);
+  }
+  HK_DEV void multiply(ValueF &v, const Head &by) {
+    HK_UNROLL for (int i = 0; i < kScoreVectors; ++i)
+        HK_UNROLL for (int n = 0; n < kScores; ++n) v.s[i][n] *= by.s[i][n];
   }
 
   HK_DEV void finish(const Args &a, const BackwardBlock &w, Head &h,

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // p = 2^(s log2(e) - lse log2(e)). A query without a log-sum-exp, -inf, is
-// given +inf, so that its probabilities are 0 and no inf - inf arises.
+// given +inf, so that its probabilities are 0 and no inf - inf arises. Regions
+// change scores and weigh probabilities as in kernels/attention/softmax.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,20 +35,61 @@ template <int V> HK_DEV Vec<float, V> backwardExp2(Vec<float, V> x) {
   return exp2Small<V>(x); // the instructions take any x
 }
 
-/// q . k to the base-2 score; with a soft cap the slope of the cap there is
-/// what ds is multiplied by.
-template <AttentionBackwardSpec S, int V>
+/// q . k to the score, in base 2 or, for a region, in base e; with a soft cap
+/// the slope of the cap there is what ds is multiplied by.
+template <AttentionBackwardSpec S, int V, class R = NoRegions>
 HK_DEV Vec<float, V> backwardScore(const AttentionBackwardArgs<S> &a,
                                    Vec<float, V> dot, Vec<float, V> &slope) {
+  constexpr float unit = R::kScore ? 1.f : kBackwardLog2E;
   if constexpr (S.softcap) {
     Vec<float, V> t = tanh<V>(dot * (a.scale / a.softcap));
     slope = 1.f - t * t;
-    return t * (a.softcap * kBackwardLog2E);
+    return t * (a.softcap * unit);
   } else {
     slope = Vec<float, V>(1.f);
-    return dot * (a.scale * kBackwardLog2E);
+    return dot * (a.scale * unit);
   }
 }
+
+/// The regions for pairs of one that a block owns and V neighbours of what it
+/// walks.
+template <AttentionBackwardSpec S, Own O, class R> struct BackwardRegions {
+  const u64 *words;
+  i32 sequence, head, queries, keys; // head: the first of the key head
+
+  HK_MEM BackwardRegions(const AttentionBackwardArgs<S> &a,
+                         const BackwardBlock &w)
+      : words(a.words), sequence(w.sequence), head(w.head * S.group),
+        queries(w.queries), keys(w.keys) {}
+
+  /// Of what backwardScore gives, in base 2.
+  template <int V>
+  HK_MEM Vec<float, V> scores(Vec<float, V> x, i32 own, i32 walked) const {
+    if constexpr (R::kScore) {
+      HK_UNROLL for (int e = 0; e < V; ++e) {
+        i32 row = O == Own::Rows ? own : walked + e;
+        i32 key = O == Own::Rows ? walked + e : own;
+        x[e] = R::score(words, x[e], sequence, head + i32(u32(row) % S.group),
+                        i32(u32(row) / S.group), key, queries, keys);
+      }
+      x *= kBackwardLog2E;
+    }
+    return x;
+  }
+  /// The weights of probabilities, where they are not 0.
+  template <int V>
+  HK_MEM Vec<float, V> weights(Vec<float, V> p, i32 own, i32 walked) const {
+    Vec<float, V> x(1.f);
+    if constexpr (R::kWeight)
+      HK_UNROLL for (int e = 0; e < V; ++e) if (p[e] != 0.f) {
+        i32 row = O == Own::Rows ? own : walked + e;
+        i32 key = O == Own::Rows ? walked + e : own;
+        x[e] = R::weight(words, sequence, head + i32(u32(row) % S.group),
+                         i32(u32(row) / S.group), key, queries, keys);
+      }
+    return x;
+  }
+};
 
 } // namespace hk
 

@@ -38,6 +38,11 @@ struct AttentionBackwardSpec {
   i64 windowLeft, windowRight;
   /// Bytes every row of operands and gradients is aligned to.
   int align;
+  /// Whether the gradient of a bias is wanted, its type, and whether it is one
+  /// for all sequences.
+  bool dbias = false;
+  DType biasType = DType::F32;
+  bool sumsDbias = false;
 };
 
 /// Strides in elements; `sequence` is unused but for dense operands.
@@ -50,6 +55,7 @@ template <AttentionBackwardSpec S> struct AttentionBackwardArgs {
   Global<const float> lse, delta, sink;
   Global<const i32> qOffsets, kvOffsets;
   Global<Storage<S.outType>> dq, dk, dv;
+  Global<Storage<S.biasType>> dbias;
   Global<float> dsink;
   /// Where dq is summed in memory: parts of it, and how many blocks have added
   /// to each (sm90/ordered.h).
@@ -58,8 +64,10 @@ template <AttentionBackwardSpec S> struct AttentionBackwardArgs {
   /// Sequences; queries and keys of one sequence (ragged: of all of them).
   i64 batch, queries, keys;
   BackwardStrides qStride, kStride, vStride, gradientStride, lseStride,
-      deltaStride, dqStride, dkStride, dvStride;
+      deltaStride, dqStride, dkStride, dvStride, dbiasStride;
   float scale, softcap;
+  /// The words of the launch, which regions read.
+  const u64 *words;
 };
 
 /// What a block owns.
@@ -137,6 +145,38 @@ HK_DEV bool locateBackward(const AttentionBackwardArgs<S> &a, i64 tile,
   w.first = i32(tile * size);
   w.count = i32(minOf(size, owned - w.first));
   return true;
+}
+
+/// Rows x keys of one tile of dbias, and the sequences [first, end) that share
+/// them.
+struct BackwardBias {
+  i64 rows, keys, first, end;
+};
+/// Tile `tile` of those, of T.rows rows and T.walked keys: those of a row
+/// follow each other.
+template <AttentionBackwardSpec S>
+HK_DEV BackwardBias locateBias(const AttentionBackwardArgs<S> &a, i64 tile,
+                               const AttentionBackwardTile &t) {
+  i64 across = (a.keys + t.walked - 1) / t.walked;
+  i64 down = (a.queries * S.group + t.rows - 1) / t.rows;
+  i64 sequence = S.sumsDbias ? 0 : tile / (across * down);
+  return {tile / across % down * t.rows, tile % across * t.walked, sequence,
+          S.sumsDbias ? a.batch : sequence + 1};
+}
+/// The rows of it in sequence `b`.
+template <AttentionBackwardSpec S>
+HK_DEV BackwardBlock blockOfBias(const AttentionBackwardArgs<S> &a,
+                                 const BackwardBias &bias, i64 b, i64 head,
+                                 i64 size) {
+  i64 rows = a.queries * S.group - bias.rows;
+  return {i32(b),
+          i32(head),
+          i32(bias.rows),
+          i32(minOf(size, rows)),
+          i32(a.queries),
+          i32(a.keys),
+          0,
+          0};
 }
 
 /// Keys that query `i` sees.
@@ -236,6 +276,13 @@ HK_DEV BackwardResults<S, O> resultsOf(const AttentionBackwardArgs<S> &a,
             viewOf<S, O>(a.dv, a.dvStride, w)};
   else
     return {viewOf<S, O>(a.dq, a.dqStride, w), {}};
+}
+
+/// Rows of dbias of a block's key head, those of its sequence.
+template <AttentionBackwardSpec S>
+HK_DEV ViewOf<S, Own::Rows, Storage<S.biasType>>
+biasOf(const AttentionBackwardArgs<S> &a, const BackwardBlock &w) {
+  return viewOf<S, Own::Rows>(a.dbias, a.dbiasStride, w);
 }
 
 /// The numbers that rows have.

@@ -26,7 +26,8 @@ struct VectorShared {
   float p[T.walked], ds[T.walked];
 };
 
-template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
+template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O,
+          class Regions = NoRegions>
 struct AttentionBackwardVector {
   static_assert(T.rows == 1 && T.waves == 1 && T.walked == kWave);
   using Args = AttentionBackwardArgs<S>;
@@ -46,13 +47,9 @@ struct AttentionBackwardVector {
     if (!locateBackward<S, O>(args(), tile, head, 1, w))
       return;
     int lane = laneId();
-    BackwardSide<S, O> own = sideOf<S, O>(args(), w);
     BackwardSide<S, kWalked> walked = sideOf<S, kWalked>(args(), w);
     BackwardNumbers<S> numbers = numbersOf<S>(args(), w);
-    for (int d = lane; d < S.headDim; d += kWave)
-      sh.head[d] = loadScalar<S.type>(own.head.at(w.first), d);
-    for (int d = lane; d < S.valueDim; d += kWave)
-      sh.value[d] = loadScalar<S.type>(own.value.at(w.first), d);
+    loadOwned(args(), w, sh);
     float heads[kHeads] = {}, values[kValues] = {};
     BackwardRange walk = walkOf<S, O>(w, w.first);
     i32 end = i32(walk.end);
@@ -60,8 +57,7 @@ struct AttentionBackwardVector {
       int n = end - j < kWave ? end - j : kWave;
       barrier();
       if (lane < n)
-        weigh(args(), walked, numbers, j + lane, kKeys ? j + lane : w.first,
-              sh);
+        weigh(args(), w, walked, numbers, j + lane, sh);
       barrier();
       for (int e = 0; e < n; ++e) {
         addRow<S.headDim>(heads, sh.ds[e], walked.head.at(j + e));
@@ -76,20 +72,57 @@ struct AttentionBackwardVector {
       store<S.valueDim>(values, results.value.at(w.first), 1.f);
   }
 
+  /// One row of dbias and a wave of its keys.
+  template <class Source>
+  HK_DEV void runBias(Source args, i64 tile, i64 head, Shared &sh) {
+    static_assert(!kKeys);
+    BackwardBias bias = locateBias<S>(args(), tile, T);
+    i32 j = i32(bias.keys) + laneId();
+    float sum = 0.f;
+    for (i64 b = bias.first; b < bias.end; ++b) {
+      BackwardBlock w = blockOfBias<S>(args(), bias, b, head, 1);
+      barrier();
+      loadOwned(args(), w, sh);
+      barrier();
+      BackwardRange walk = walkOf<S, O>(w, w.first);
+      if (j >= walk.begin && j < walk.end)
+        sum += weigh(args(), w, sideOf<S, kWalked>(args(), w),
+                     numbersOf<S>(args(), w), j, sh);
+    }
+    BackwardBlock w = blockOfBias<S>(args(), bias, bias.first, head, 1);
+    if (j < w.keys)
+      hk::store<S.biasType, 1>(biasOf<S>(args(), w).at(w.first), j,
+                               Vec<float, 1>(sum));
+  }
+
 private:
-  /// p and ds of what the block owns with key or row i, which is the lane's.
-  HK_DEV void weigh(const Args &a, const BackwardSide<S, kWalked> &walked,
-                    const BackwardNumbers<S> &numbers, i64 i, i64 row,
-                    Shared &sh) {
-    float s = dot<S.headDim>(sh.head, walked.head.at(i));
+  HK_DEV void loadOwned(const Args &a, const BackwardBlock &w, Shared &sh) {
+    BackwardSide<S, O> own = sideOf<S, O>(a, w);
+    for (int d = laneId(); d < S.headDim; d += kWave)
+      sh.head[d] = loadScalar<S.type>(own.head.at(w.first), d);
+    for (int d = laneId(); d < S.valueDim; d += kWave)
+      sh.value[d] = loadScalar<S.type>(own.value.at(w.first), d);
+  }
+  /// p w and ds of what the block owns with key or row i, which is the lane's.
+  /// Returns what dbias takes of ds.
+  HK_DEV float weigh(const Args &a, const BackwardBlock &w,
+                     const BackwardSide<S, kWalked> &walked,
+                     const BackwardNumbers<S> &numbers, i32 i, Shared &sh) {
+    i32 row = kKeys ? i : w.first;
+    float product = dot<S.headDim>(sh.head, walked.head.at(i));
     float dp = dot<S.valueDim>(sh.value, walked.value.at(i));
     float base = backwardBase(*numbers.lse.at(row));
     float delta = *numbers.delta.at(row);
     using F = Vec<float, 1>;
-    F slope;
-    F p = backwardExp2<1>(backwardScore<S, 1>(a, F(s), slope) - base);
-    sh.p[laneId()] = p[0];
-    sh.ds[laneId()] = p[0] * (dp - delta) * slope[0];
+    BackwardRegions<S, O, Regions> pairs(a, w);
+    F slope, s = backwardScore<S, 1, Regions>(a, F(product), slope);
+    s = pairs.template scores<1>(s, w.first, i);
+    F p = backwardExp2<1>(s - base);
+    F weight = pairs.template weights<1>(p, w.first, i);
+    float dt = p[0] * (dp * weight[0] - delta);
+    sh.p[laneId()] = p[0] * weight[0];
+    sh.ds[laneId()] = dt * slope[0];
+    return dt;
   }
   template <int Size>
   HK_DEV float dot(const float *own, Global<const Storage<S.type>> row) {

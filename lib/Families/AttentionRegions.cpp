@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionPlan.h"
+#include "AttentionRegions.h"
 #include "Emission/Puller.h"
 
 using namespace mlir;
@@ -20,22 +20,21 @@ using namespace mlir::hk;
 namespace {
 class RegionEmitter {
 public:
-  RegionEmitter(const AttentionPlan &kernel, const AttentionSegment &segment,
-                raw_ostream &os)
-      : kernel(kernel), segment(segment), op(segment.getOp()),
-        dims(DimSymbols::ofKernel(kernel.getKernel())), os(os) {}
+  RegionEmitter(KernelOp kernel, ArrayRef<int64_t> reads, raw_ostream &os)
+      : kernel(kernel), reads(reads), dims(DimSymbols::ofKernel(kernel)),
+        os(os) {}
 
-  void run(StringRef name) {
+  void run(Region &score, Region &weight, StringRef name) {
     auto flag = [](Region &region) {
       return region.empty() ? "false" : "true";
     };
     os << "struct " << name
-       << " {\n  static constexpr bool kScore = " << flag(op.getScore())
-       << ", kWeight = " << flag(op.getWeight()) << ";\n";
-    if (!op.getScore().empty())
-      write(op.getScore().front(), "score", AttentionOp::kNumScoreArguments);
-    if (!op.getWeight().empty())
-      write(op.getWeight().front(), "weight", AttentionOp::kNumWeightArguments);
+       << " {\n  static constexpr bool kScore = " << flag(score)
+       << ", kWeight = " << flag(weight) << ";\n";
+    if (!score.empty())
+      write(score.front(), "score", AttentionOp::kNumScoreArguments);
+    if (!weight.empty())
+      write(weight.front(), "weight", AttentionOp::kNumWeightArguments);
     os << "};\n\n";
   }
 
@@ -55,7 +54,7 @@ private:
     os << ") {\n";
 
     CodeWriter out;
-    Puller puller(kernel.getKernel(), dims, out);
+    Puller puller(kernel, dims, out);
     puller.declareArguments();
     for (unsigned i = 0; i < numScalars; ++i) {
       StringRef parameter =
@@ -65,26 +64,24 @@ private:
       puller.bind(block.getArgument(i),
                   [one](ArrayRef<AffineExpr>, int) { return one; });
     }
-    KernelOp owner = kernel.getKernel();
-    for (auto [index, operand] : llvm::enumerate(segment.reads))
+    for (auto [index, operand] : llvm::enumerate(reads))
       puller.bindTo(block.getArgument(numScalars + unsigned(index)),
-                    owner.getSpecBlock().getArgument(unsigned(operand)));
+                    kernel.getSpecBlock().getArgument(unsigned(operand)));
     Expr result = puller.pullScalar(block.getTerminator()->getOperand(0), {});
     out.line("return " + result.text + ";");
     out.print(os, 4);
     os << "  }\n";
   }
 
-  const AttentionPlan &kernel;
-  const AttentionSegment &segment;
-  AttentionOp op;
+  KernelOp kernel;
+  ArrayRef<int64_t> reads;
   DimSymbols dims;
   raw_ostream &os;
 };
 } // namespace
 
-void mlir::hk::emitAttentionRegions(const AttentionPlan &kernel,
-                                    const AttentionSegment &segment,
+void mlir::hk::emitAttentionRegions(KernelOp kernel, Region &score,
+                                    Region &weight, ArrayRef<int64_t> reads,
                                     StringRef name, raw_ostream &os) {
-  RegionEmitter(kernel, segment, os).run(name);
+  RegionEmitter(kernel, reads, os).run(score, weight, name);
 }
