@@ -24,6 +24,7 @@ namespace hk {
 template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
 struct BulkBackwardLoader {
   using Walk = BulkBackwardWalk<S, T, O>;
+  using Step = typename Walk::Step;
   static constexpr bool kKeys = O == Own::Keys;
 
   typename Walk::Layout lds;
@@ -42,7 +43,8 @@ struct BulkBackwardLoader {
       return;
     if (laneId() == 0)
       loadOwned();
-    Cursor at = {steps.begin(down), head};
+    Step at = steps.begin(down);
+    at.head = head;
     Numbers numbers = numbersAt(a, at);
     for (u32 use = 0; int(use) < steps.count(); ++use) {
       typename Walk::Place place(use);
@@ -54,18 +56,13 @@ struct BulkBackwardLoader {
       }
       if (laneId() == 0)
         loadWalked(place.stage, at);
-      at.step = steps.next(at.step, down);
-      if (at.step == steps.begin(down))
-        ++at.head;
+      at = steps.next(at);
       if (int(use) + 1 < steps.count())
         numbers = numbersAt(a, at);
     }
   }
 
 private:
-  struct Cursor {
-    int step, head;
-  };
   /// Queries of a step that the lane brings numbers of.
   static constexpr int kEach = kKeys ? Walk::kRows / kWave : 1;
   struct Numbers {
@@ -79,13 +76,13 @@ private:
       storeLds4(to, bitCast<u32>(n[0]));
   }
 
-  HK_MEM Numbers numbersAt(const AttentionBackwardArgs<S> &a, Cursor at) const {
+  HK_MEM Numbers numbersAt(const AttentionBackwardArgs<S> &a, Step at) const {
     Numbers n = {};
     if constexpr (kKeys) {
       BackwardNumbers<S> rows = numbersOf<S>(a, w);
       HK_UNROLL for (int e = 0; e < kEach; ++e) {
         // Behind the last one: that again, masked later.
-        int query = at.step * Walk::kRows + laneId() * kEach + e;
+        int query = at.tile * Walk::kRows + laneId() * kEach + e;
         i64 row =
             i64(query < w.queries ? query : w.queries - 1) * S.group + at.head;
         n.base[e] = backwardBase(*rows.lse.at(row));
@@ -124,9 +121,9 @@ private:
     loadSide<O, Walk::kOwned>(lds.ownedHead(), lds.ownedValue(),
                               lds.ownedFull(), w.first, head);
   }
-  HK_MEM void loadWalked(u32 stage, Cursor at) const {
+  HK_MEM void loadWalked(u32 stage, Step at) const {
     loadSide<otherOwn(O), Walk::kRows>(lds.head(stage), lds.value(stage),
-                                       lds.full(stage), at.step * Walk::kRows,
+                                       lds.full(stage), at.tile * Walk::kRows,
                                        at.head);
   }
 };

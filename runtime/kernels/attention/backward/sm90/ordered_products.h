@@ -71,11 +71,11 @@ private:
     Registers s, dp;
     Words p;
     typename Sums::Registers dq;
-    int n = steps.begin(down);
+    auto step = steps.begin(down);
     Place at(0);
     beginScores(s, at);
     beginDp(dp, at);
-    probabilities(a, s, at, n, p);
+    probabilities(a, s, at, step.tile, p);
     waitProducts<0>();
     settleProduct(dp);
     u32 use = 0;
@@ -86,7 +86,7 @@ private:
       settleProduct(dq);
       give(dq, use);
       u32 last = at.stage;
-      n = steps.next(n, down);
+      step = steps.next(step);
       at = Place(++use);
       beginScores(s, at);
       waitProducts<1>();
@@ -94,7 +94,7 @@ private:
       if (laneId() == 0)
         lds.empty(last).arrive();
       beginDp(dp, at);
-      probabilities(a, s, at, n, p);
+      probabilities(a, s, at, step.tile, p);
       waitProducts<0>();
       settleProduct(dp);
     }

@@ -48,12 +48,10 @@ struct OrderedBackwardAdder {
     BackwardBlock w = lds.getBlock();
     typename Walk::Steps steps = Walk::stepsOf(w);
     OrderedTiles<S, T> tiles(w, keyHeads);
-    int n = steps.begin(down), head = 0;
+    auto step = steps.begin(down);
     for (u32 use = 0; int(use) < steps.count(); ++use) {
-      add(a, tiles.at(head, n), turnOf(w, n), use);
-      n = steps.next(n, down);
-      if (n == steps.begin(down))
-        ++head;
+      add(a, tiles.at(step.head, step.tile), turnOf(w, step.tile), use);
+      step = steps.next(step);
     }
   }
 
