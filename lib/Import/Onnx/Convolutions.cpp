@@ -97,9 +97,10 @@ static FailureOr<Windows> windowsOf(Node &node, ArrayRef<int64_t> kernel) {
   Windows windows;
   int64_t taps = 1;
   for (auto [d, size] : llvm::enumerate(kernel)) {
-    if (size < 1 || (taps *= size) > kMostTaps)
+    if (size < 1 || size > kMostTaps / taps)
       return node.error() << "expected a window of 1 to " << kMostTaps
                           << " elements, but got [" << kernel << "]";
+    taps *= size;
     Window window{size, steps[d], apart[d], pads[d], pads[d + count], Size()};
     if (failed(place(node, shape[d + 2], mode, window)))
       return failure();
