@@ -103,7 +103,7 @@ def test_groups_of_dims():
 
 def test_transposes_cancel():
     writer = _mlir.Writer()
-    b = _builder.Builder(writer, lambda s: "%t")
+    b = _builder.Builder(writer, lambda s: "%t", weight=None, counted=None)
     x = b.value("constant", (8, 2, 4), "f32", value=0)
     turned = x._replace(shape=(2, 8, 4), dims=(1, 0, 2))
     assert b.dense(turned._replace(shape=(8, 2, 4), dims=(0, 1, 2))).ssa == x.ssa
