@@ -20,7 +20,7 @@ func.func @pages(%q: tensor<16x128x8x128xbf16>, %k: tensor<64x16x1x128xbf16>, %t
 // Few tiles, at least 64 queries a sequence, a page and a new token, the rest.
 // TILE-LABEL: hk.kernel @attention_attention_combine attention
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 16,
-// TILE: hk.variant @v3 #hk.attention_tile<bq = 64, bk = 128, waves = 8, stages = 2, splitKv = 1, heads = 2, cluster = 2>
+// TILE: hk.variant @v3 #hk.attention_tile<bq = 64, bk = 64, waves = 8, stages = 2, splitKv = 1, heads = 2, cluster = 2>
 // TILE: hk.variant @v4 #hk.attention_tile<bq = 128, bk = 128, waves = 12,
 // TILE: ^bb0(%[[T:.*]]: index, %[[S:.*]]: index, %[[P:.*]]: index):
 // TILE-DAG: arith.cmpi uge, %[[T]], %c64
