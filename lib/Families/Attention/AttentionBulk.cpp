@@ -19,9 +19,7 @@ using namespace mlir;
 using namespace mlir::hk;
 
 bool mlir::hk::isWarpSpecialised(AttentionTileAttr tile) {
-  return ::hk::isWarpSpecialised(
-      {int32_t(tile.getBq()), int32_t(tile.getBk()), int32_t(tile.getWaves()),
-       int32_t(tile.getStages()), int32_t(tile.getSplitKv())});
+  return ::hk::isWarpSpecialised(podOf(tile));
 }
 
 /// The engine's boxes of keys in pages.

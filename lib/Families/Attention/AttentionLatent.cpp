@@ -19,9 +19,7 @@ using namespace mlir;
 using namespace mlir::hk;
 
 bool mlir::hk::isLatent(AttentionTileAttr tile) {
-  return ::hk::isLatent({int32_t(tile.getBq()), int32_t(tile.getBk()),
-                         int32_t(tile.getWaves()), int32_t(tile.getStages()),
-                         int32_t(tile.getSplitKv())});
+  return ::hk::isLatent(podOf(tile));
 }
 
 Verdict mlir::hk::checkLatent(AttentionOp op, const ::hk::AttentionShape &shape,

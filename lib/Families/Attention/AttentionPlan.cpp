@@ -17,6 +17,13 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+::hk::AttentionTile mlir::hk::podOf(AttentionTileAttr tile) {
+  return {int32_t(tile.getBq()),      int32_t(tile.getBk()),
+          int32_t(tile.getWaves()),   int32_t(tile.getStages()),
+          int32_t(tile.getSplitKv()), int32_t(tile.getBlocks()),
+          int32_t(tile.getHeads()),   int32_t(tile.getCluster())};
+}
+
 /// Rows must stay rows.
 static Verdict checkPermutation(TransposeOp transpose) {
   ArrayRef<int64_t> permutation = transpose.getPermutation();

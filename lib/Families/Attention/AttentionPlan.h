@@ -142,6 +142,7 @@ bool isSegment(AttentionOp op);
 /// equal slices have fewer parts and are the faster ones.
 bool takesRuns(AttentionOp op);
 
+::hk::AttentionTile podOf(AttentionTileAttr tile);
 /// Whether a tile is one of the warp-specialised loop of sm_90a, or of the one
 /// for values that are columns of keys.
 bool isWarpSpecialised(AttentionTileAttr tile);

@@ -101,11 +101,7 @@ static ModelledVariant modelOf(KernelOp kernel, VariantOp variant,
                                         : name;
   };
   auto tile = cast<AttentionTileAttr>(variant.getTile());
-  ::hk::AttentionTile own = {
-      int32_t(tile.getBq()),      int32_t(tile.getBk()),
-      int32_t(tile.getWaves()),   int32_t(tile.getStages()),
-      int32_t(tile.getSplitKv()), int32_t(tile.getBlocks()),
-      int32_t(tile.getHeads()),   int32_t(tile.getCluster())};
+  ::hk::AttentionTile own = podOf(tile);
   int64_t sequences = 1;
   if (!op.hasRaggedQueries())
     sequences = sizeOf(attention.dim(operands.query, 0));
