@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
-#include "hk/Contract/Exchange.h"
 #include "hk/Dialect/WaitingProblems.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -108,7 +107,7 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
   if (isa<KernelOp>(op) && name == kSendsAttrName &&
       isa<StringAttr>(attribute.getValue()))
     return success();
-  if (isa<KernelOp>(op) && name == ::hk::kAddsAttrName &&
+  if (isa<KernelOp>(op) && name == kAddsAttrName &&
       isa<UnitAttr>(attribute.getValue()))
     return success();
   if (!isa<ModuleOp>(op))

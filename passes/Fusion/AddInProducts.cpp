@@ -15,7 +15,6 @@
 #include "AddInProducts.h"
 #include "JointKernels.h"
 
-#include "hk/Contract/Exchange.h"
 #include "hk/Families/KernelExchange.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -67,7 +66,7 @@ public:
       int64_t &align = aligns[product.getNumInputs() - 1];
       align = std::min(align, pair.align);
       product.setAligns(aligns);
-      kernelOf(pair.sum)->setAttr(::hk::kAddsAttrName, unit);
+      kernelOf(pair.sum)->setAttr(kAddsAttrName, unit);
       pair.product.getInputsMutable().append(pair.addend);
     }
   }
@@ -123,7 +122,7 @@ private:
     kernel.setShapesAttr(builder.getArrayAttr(shapes));
     kernel.setAligns(aligns);
     kernel.setNumInputs(at + 1);
-    kernel->setAttr(::hk::kAddsAttrName, builder.getUnitAttr());
+    kernel->setAttr(kAddsAttrName, builder.getUnitAttr());
   }
 
   SmallVector<Pair> pairs;

@@ -55,11 +55,6 @@ enum SendWord : int {
   kSendWords
 };
 
-/// Unit, of a product that sends (`hk.sends`): its last input is what the
-/// launch behind adds to the sums, and launches that send add it. Of the kernel
-/// behind: it adds that only where it has not come with the sums.
-inline constexpr char kAddsAttrName[] = "hk.adds";
-
 /// Of a product that sends rows from here on are summed by place 1, those
 /// before by place 0. No tile of a cluster has rows of both.
 constexpr int64_t firstRowOfSecond(int64_t rows) {

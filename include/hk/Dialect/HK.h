@@ -169,6 +169,10 @@ inline constexpr llvm::StringLiteral kExchangeAttrName = "hk.exchange";
 /// String, of a kernel: the axis over whose ranks the launch behind adds its
 /// first result. Launches with many rows send it to the other rank themselves.
 inline constexpr llvm::StringLiteral kSendsAttrName = "hk.sends";
+/// Unit, of a kernel that sends: its last input is what the launch behind adds
+/// to the sums, and launches that send add it. Of the kernel behind: it adds
+/// that only where it has not come with the sums.
+inline constexpr llvm::StringLiteral kAddsAttrName = "hk.adds";
 /// Of a module: a dictionary from names of kernels to arrays of tiles. The
 /// driver found them to spill registers when it compiled the kernels.
 inline constexpr llvm::StringLiteral kSpillingTilesAttrName =

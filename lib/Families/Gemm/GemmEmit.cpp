@@ -653,7 +653,7 @@ private:
                "}";
       };
       return "SentResults(" + boxesText(variant) + ", " + rows(result) + ", " +
-             (kernel->hasAttr(::hk::kAddsAttrName) ? rows(result - 1) : "{}") +
+             (kernel->hasAttr(kAddsAttrName) ? rows(result - 1) : "{}") +
              ", words + " + std::to_string(words.size()) + ")";
     }
     return boxesText(variant);

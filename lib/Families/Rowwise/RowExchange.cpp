@@ -125,7 +125,7 @@ void RowEmitter::emitExchange() {
   // What is added to the sums, unless it has come with them.
   AddOp add;
   std::string added = out.freshName("added");
-  if (kernel->hasAttr(::hk::kAddsAttrName)) {
+  if (kernel->hasAttr(kAddsAttrName)) {
     add = cast<AddOp>(*sum.getResult().user_begin());
     auto other = cast<BlockArgument>(
         add->getOperand(add->getOperand(0) == sum.getResult() ? 1 : 0));
