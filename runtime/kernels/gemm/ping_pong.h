@@ -121,12 +121,12 @@ template <class Mma> struct PingPongWalk<Mma, true> : TurnWalk<Mma, 2> {
   template <bool Tail> HK_MEM void tile(int stage, int t) {
     readB(stage);
     readA(stage, 0);
-    turnFence();
+    codeFence();
     copySecond<Tail>(1 - stage, t + 1);
     waitDirectCopies<1, kCopies>();
     turn(0);
     readA(stage, 1);
-    turnFence();
+    codeFence();
     copyFirst<Tail>(stage, t + 2);
     waitDirectCopies<1, kCopies>();
     turn(1);
@@ -269,7 +269,7 @@ template <class Problem> struct PingPong : PingPongBlock<Problem> {
     bool ahead = waveId() < kTurnThreads / kWave / 2;
     if (!ahead)
       __builtin_amdgcn_s_barrier();
-    turnFence();
+    codeFence();
     walk.run(tiles);
     if (ahead)
       __builtin_amdgcn_s_barrier();

@@ -29,25 +29,19 @@ inline constexpr int kTurnThreads = 512;
 inline constexpr int kTurnChunks = 2;
 inline constexpr int kTurnChunkRows = kTurnHalfRows / kTurnChunks;
 
-/// Neither clang nor its scheduler moves anything across it.
-HK_DEV void turnFence() {
-  __builtin_amdgcn_sched_barrier(0);
-  asm volatile("" ::: "memory");
-}
-
 /// Ends what a wave does while the other group multiplies: its reads are in
 /// registers, its writes in LDS. Then it multiplies, and gives the turn back.
 template <class F> HK_DEV void takeTurn(F products) {
-  turnFence();
+  codeFence();
   waitLds();
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_s_setprio(1);
-  turnFence();
+  codeFence();
   products();
-  turnFence();
+  codeFence();
   __builtin_amdgcn_s_setprio(0);
   __builtin_amdgcn_s_barrier();
-  turnFence();
+  codeFence();
 }
 
 /// The copies of an operand's tiles, of which each wave multiplies WaveRows

@@ -57,6 +57,12 @@ HK_DEV void waveBarrier() {
 /// otherwise, as they take registers.
 HK_DEV void keepOrder() { __builtin_amdgcn_sched_barrier(0); }
 
+/// The same for all of clang: accesses to memory stay on their side, too.
+HK_DEV void codeFence() {
+  keepOrder();
+  asm volatile("" ::: "memory");
+}
+
 /// Whether what only some lanes need, as NaN does, is done by a branch that the
 /// whole wave takes: a compare for two elements is then all that it costs. For
 /// kernels that define HK_VOTES and are bound by the vector unit; a loop over

@@ -148,7 +148,7 @@ private:
             *(Global<const u32x4>)(addend + rowOf(i) * addendStride);
       // Addresses are computed again: kept, they take more registers than what
       // they lead to.
-      hideFromOptimiser(row);
+      settleWord(row);
       if (adds)
         HK_UNROLL for (int i = 0; i < kUnroll; ++i) {
           a[i] = addTerms<D>(a[i], b[i]);
@@ -160,7 +160,6 @@ private:
           storePeer((Global<u32x4>)(to + rowOf(i) * dense), a[i]);
     }
   }
-  HK_MEM static void hideFromOptimiser(int &v) { asm volatile("" : "+r"(v)); }
 };
 
 } // namespace hk
