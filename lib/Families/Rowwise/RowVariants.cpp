@@ -351,9 +351,8 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     else if (perRow == 256 || perRow == target.maxThreads)
       add(perRow, 0);
   }
-  // A thread of a short row pays for finding its row, so idle ones cost. On an
-  // H100 rotary embeddings of 12 chunks took 44 us instead of 55, of 20 chunks
-  // 45 instead of 63.
+  // A thread of a short row pays for finding its row, so idle ones cost: on an
+  // H100 a rotary embedding of 12 chunks took 44 us instead of 55.
   if (!wholeRows && chunks < target.waveSize && !llvm::isPowerOf2_64(chunks))
     addDenseTiles(target, chunks, /*maxSlots=*/1, lanes, int(vec), rank);
   bool isLong = wholeRows && llvm::all_of(tiles, [](const RankedTile &ranked) {
