@@ -17,6 +17,10 @@
 // Two steps of k to an instruction.
 // CDNA4: gfx950 True spills 0 scratch 0 mfma 32 valu 0 lds 48 vmem 16 barriers 8 turns 4 of 4 waits lgkmcnt(0) x4, vmcnt(8) x4; scalar few
 // CDNA4: gfx950 True spills 0 scratch 0 mfma 64 valu 0 lds 48 vmem 16 barriers 8 turns 4 of 4 waits lgkmcnt(0) x4, vmcnt(8) x4; scalar few
+// Scales along k: the sums of four tiles are folded between turns, two to an instruction, by scales that are two
+// instructions more for each tile.
+// CDNA3: gfx942 True spills 0 scratch 0 mfma 128 valu 136 lds 88 vmem 27 barriers 24 turns 12 of 12 waits lgkmcnt(0) x12, {{.*}}; scalar few
+// CDNA4: gfx950 True spills 0 scratch 0 mfma 32 valu 136 lds 64 vmem 28 barriers 16 turns 8 of 8 waits lgkmcnt(0) x8, vmcnt(10) x1, vmcnt(6) x6, vmcnt(8) x3; scalar {{.*}}
 module attributes {hk.gemm_loop = "ping_pong"} {
 func.func @deep(%x: tensor<256x1024xbf16>, %w: tensor<256x1024xbf16>) -> tensor<256x256xbf16> {
   %y = hk.matmul %x, %w transpose_b : tensor<256x1024xbf16>, tensor<256x1024xbf16> -> tensor<256x256xbf16>
@@ -38,5 +42,9 @@ func.func @gate(%x: tensor<?x4096xbf16>, %w: tensor<8192x4096xbf16>) -> tensor<?
   %y = hk.matmul %x, %w transpose_b : tensor<?x4096xbf16>, tensor<8192x4096xbf16> -> tensor<?x8192xbf16>
   %g = hk.gated_activation silu %y : tensor<?x8192xbf16> -> tensor<?x4096xbf16>
   return %g : tensor<?x4096xbf16>
+}
+func.func @scales(%x: tensor<?x4096xELEMENT>, %w: tensor<4096x4096xELEMENT>, %s: tensor<?x32xf32>, %t: tensor<32x32xf32>) -> tensor<?x4096xbf16> {
+  %y = hk.matmul %x, %w scales (%s, %t) transpose_b : tensor<?x4096xELEMENT>, tensor<4096x4096xELEMENT> scales (tensor<?x32xf32>, tensor<32x32xf32>) -> tensor<?x4096xbf16>
+  return %y : tensor<?x4096xbf16>
 }
 }

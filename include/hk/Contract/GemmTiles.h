@@ -107,6 +107,13 @@ constexpr GemmTileRow registerCells(int32_t bm, int32_t bn, int32_t wm,
 constexpr GemmTileRow pingPong(int32_t stages) {
   return ofLoop(GemmLoop::PingPong, 256, 256, 128, 2, 4, stages);
 }
+/// The same for 8-bit floats with scales along k: half of the columns, as the
+/// sums of a tile take registers, too.
+constexpr GemmTileRow foldedTurns(int32_t stages) {
+  GemmTileRow row = ofLoop(GemmLoop::PingPong, 256, 128, 128, 4, 2, stages);
+  row.scaled = true;
+  return row;
+}
 
 struct GemmTileTable {
   const GemmTileRow *rows;
@@ -115,6 +122,7 @@ struct GemmTileTable {
 
 inline constexpr GemmTileRow kGemmTilesGfx942[] = {
     pingPong(1),
+    foldedTurns(1),
     {256, 256, 128, 2, 4, 1, false, false},
     {256, 128, 128, 4, 2, 1, true, false},
     {128, 128, 128, 2, 2, 1, true, true},
@@ -131,6 +139,7 @@ inline constexpr GemmTileRow kGemmTilesGfx942[] = {
 };
 inline constexpr GemmTileRow kGemmTilesGfx950[] = {
     pingPong(2),
+    foldedTurns(2),
     {256, 256, 128, 2, 4, 2, false, false},
     {256, 128, 128, 4, 2, 2, false, false},
     {128, 128, 128, 2, 2, 2, true, true},
@@ -408,9 +417,13 @@ constexpr bool registerCellsFit(const GemmTile &tile,
          (shape.group == 0 || gemmColumns(tile, shape.pair) % shape.group == 0);
 }
 
-/// Operands that lie as they are multiplied.
-constexpr bool pingPongFits(const GemmTile &tile, const GemmShapeClass &shape) {
-  return shape.operand != DType::F32 && !shape.staged && !shape.scaled &&
+/// Operands that lie as they are multiplied. With scales along k those of half
+/// of a pair would be half of the columns that share one.
+constexpr bool pingPongFits(const GemmTileRow &row, const GemmTile &tile,
+                            const GemmShapeClass &shape) {
+  return shape.operand != DType::F32 && !shape.staged &&
+         shape.scaled == row.scaled &&
+         (!shape.scaled || (isFp8(shape.operand) && !shape.pair)) &&
          !shape.quantized && !shape.grouped &&
          (shape.group == 0 || gemmColumns(tile, shape.pair) % shape.group == 0);
 }
@@ -430,7 +443,7 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
   if (row.loop == GemmLoop::RegisterCells)
     return registerCellsFit(tile, shape);
   if (row.loop == GemmLoop::PingPong)
-    return pingPongFits(tile, shape);
+    return pingPongFits(row, tile, shape);
   int32_t columns = gemmColumns(tile, shape.pair);
   bool host = target.arch == Arch::Host;
   if (shape.staged && !row.staged)

@@ -112,9 +112,15 @@ Verdict mlir::hk::pingPongVerdict(GemmPlan gemm, const ::hk::Target &target,
       return Verdict::refuse(verdict.getReason(),
                              "the " + Twine(name) +
                                  " operand: " + verdict.getDetail());
-  if (gemm.grouped() || gemm.hasScaleAlongK())
+  if (gemm.grouped())
     return Verdict::refuse(Reason::UnsupportedShape,
-                           "groups of rows and f32 scales along k need blocks");
+                           "groups of rows need blocks");
+  if (gemm.hasScaleAlongK() && !::hk::isFp8(type))
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "f32 scales along k need 8-bit floats");
+  if (gemm.hasScaleAlongK() && gemm.isPair())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "a gated pair with f32 scales along k needs blocks");
   return Verdict::accept();
 }
 

@@ -20,6 +20,7 @@
 #define HK_KERNELS_GEMM_PING_PONG_H
 
 #include "kernels/gemm/block.h"
+#include "kernels/gemm/folded_turns.h"
 #include "kernels/gemm/turns.h"
 
 namespace hk {
@@ -27,44 +28,6 @@ namespace hk {
 template <class P>
 using PingPongMma = BlockMma<P::kOperand, P::kTile.bm, P::kTile.bn, P::kTile.bk,
                              P::kTile.wm, P::kTile.wn>;
-
-/// What both walks along k have; Mma is the type of the accumulators. LDS has
-/// the halves of A of all stages, then those of B.
-template <class Mma, int Stages> struct TurnWalk {
-  using Fragment = TurnFragment<Mma>;
-  static constexpr int kSteps = Mma::kSteps / Mma::kPer;
-  static constexpr int kFragmentBytes = 32 * kTurnRowBytes;
-
-  TurnSource<Mma::MI * 32> a;
-  TurnSource<Mma::NI * 32> b;
-  u8 *lds;
-  Mma &acc;
-  /// The byte of a row where tile 0 begins.
-  u32 begin;
-  TurnReader<Mma> rowsA, rowsB;
-
-  HK_MEM TurnWalk(const TurnSource<Mma::MI * 32> &a,
-                  const TurnSource<Mma::NI * 32> &b, u32 begin, u8 *lds,
-                  Mma &acc)
-      : a(a), b(b), lds(lds), acc(acc), begin(begin),
-        rowsA(lds, waveId() / 4 * (Mma::MI / 2 * 32)),
-        rowsB(lds + atB(0, 0), waveId() % 4 * (Mma::NI / 2 * 32)) {}
-
-  /// Where half h of a stage begins, of A, and of B.
-  HK_MEM static constexpr int at(int stage, int h) {
-    return (h * Stages + stage) * kTurnHalfBytes;
-  }
-  HK_MEM static constexpr int atB(int stage, int h) {
-    return 2 * Stages * kTurnHalfBytes + at(stage, h);
-  }
-  HK_MEM u32 byteOf(int tile) const {
-    return begin + u32(tile) * kTurnRowBytes;
-  }
-  /// Whether rows hold all of a tile.
-  HK_MEM bool isWhole(int tile) const {
-    return byteOf(tile + 1) <= a.first.rowBytes;
-  }
-};
 
 /// The walk for a chip that copies 16 bytes a lane straight into LDS, or for
 /// one that does not.
@@ -80,7 +43,7 @@ template <class Mma> struct PingPongWalk<Mma, true> : TurnWalk<Mma, 2> {
   using typename Walk::Fragment;
   using Walk::a, Walk::b, Walk::lds, Walk::acc, Walk::rowsA, Walk::rowsB;
   using Walk::Walk, Walk::kSteps, Walk::kFragmentBytes;
-  static constexpr int kCopies = 4 * kTurnChunks;
+  static constexpr int kCopies = 2 * (Walk::A::kChunks + Walk::B::kChunks);
 
   Fragment fa[2][kSteps], fb[2][kSteps];
   /// Where this wave's part of a copy to the begin of LDS goes.
@@ -235,17 +198,22 @@ using PingPongBlock = BlockProduct<P, PingPongMma<P>, kTurnRowBytes, 1>;
 template <class Problem> struct PingPong : PingPongBlock<Problem> {
   using P = Problem;
   using Block = PingPongBlock<Problem>;
-  using typename Block::A, typename Block::B, typename Block::Source;
+  using typename Block::A, typename Block::B, typename Block::Acc;
+  using typename Block::Source;
   using Mma = typename Block::Total;
   using Block::kThreads, Block::kParts, Block::kPartRows;
   static constexpr GemmTile T = P::kTile;
   static constexpr i64 kLds = gemmLds(kTarget, T, P::kOperand);
-  static_assert(T.bm == 256 && T.bn == 256 && T.wm == 2 && T.wn == 4 &&
+  static constexpr bool kFolds = P::kScale != KScale::None;
+  static_assert(T.bm == 256 && T.bn == T.wn * 64 &&
                 Mma::kRowBytes == kTurnRowBytes && kThreads == kTurnThreads);
+  static_assert(!kFolds || (kBlockScaleA.depth == T.bk &&
+                            kBlockScaleB.depth == T.bk && sizeof(Acc) == 4),
+                "a tile of k has one scale");
   static_assert(A::kMem == P::kOperand && B::kMem == P::kOperand &&
                     A::kKContiguous && B::kKContiguous && A::kAlign >= 16 &&
                     B::kAlign >= 16 && !A::Decode::kDecodes &&
-                    !B::Decode::kDecodes && P::kScale == KScale::None,
+                    !B::Decode::kDecodes,
                 "operands lie in memory as they are multiplied");
 
   struct Shared {
@@ -253,17 +221,7 @@ template <class Problem> struct PingPong : PingPongBlock<Problem> {
   };
   static_assert(sizeof(Shared) == kLds);
 
-  HK_MEM static void accumulate(const GemmArgs &, const Source &s, i64, u8 *lds,
-                                Mma &acc) {
-    acc.clear();
-    int tiles = int((s.k1 - s.k0 + T.bk - 1) / T.bk);
-    if (tiles == 0)
-      return;
-    TileView a = s.a.template view<T.bm, T.bk>(s.k0, s.k1);
-    TileView b0 = s.part(0).template view<kPartRows, T.bk>(s.k0, s.k1);
-    TileView b1 = s.part(kParts - 1).template view<kPartRows, T.bk>(s.k0, s.k1);
-    PingPongWalk<Mma> walk({a, a, false}, {b0, b1, P::kPair},
-                           s.a.firstByte(s.k0), lds, acc);
+  template <class Walk> HK_MEM static void take(Walk &walk, int tiles) {
     walk.start();
     barrierOfCopies();
     bool ahead = waveId() < kTurnThreads / kWave / 2;
@@ -274,6 +232,28 @@ template <class Problem> struct PingPong : PingPongBlock<Problem> {
     if (ahead)
       __builtin_amdgcn_s_barrier();
     barrier();
+  }
+
+  HK_MEM static void accumulate(const GemmArgs &args, const Source &s, i64 n0,
+                                u8 *lds, Mma &acc) {
+    acc.clear();
+    int tiles = int((s.k1 - s.k0 + T.bk - 1) / T.bk);
+    if (tiles == 0)
+      return;
+    TileView a = s.a.template view<T.bm, T.bk>(s.k0, s.k1);
+    TileView b0 = s.part(0).template view<kPartRows, T.bk>(s.k0, s.k1);
+    TileView b1 = s.part(kParts - 1).template view<kPartRows, T.bk>(s.k0, s.k1);
+    u32 begin = s.a.firstByte(s.k0);
+    if constexpr (kFolds) {
+      using Walk = FoldedWalk<P, Mma>;
+      TurnScales<P, Mma> scales(args, s, n0, tiles);
+      Walk walk({{a, a, false}, {b0, b1, P::kPair}, begin, lds, acc}, scales);
+      take(walk, tiles);
+    } else {
+      PingPongWalk<Mma> walk({a, a, false}, {b0, b1, P::kPair}, begin, lds,
+                             acc);
+      take(walk, tiles);
+    }
   }
 
   template <class Epilogue>

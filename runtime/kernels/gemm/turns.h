@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What the main loop of ping_pong.h is made of: a turn, and the tiles of A and
-// B, 256 rows of 128 bytes of k for 2 x 4 waves. They lie in LDS as two halves
+// B, rows of 128 bytes of k for eight waves. They lie in LDS as two halves
 // each: half h has the first (second) half of the rows of every wave, so that
 // it may be overwritten when the waves have read theirs. Offsets into memory
 // are made once; what changes from tile to tile is a scalar. Only copies with
@@ -22,12 +22,9 @@
 
 namespace hk {
 
-inline constexpr int kTurnRowBytes = 128, kTurnHalfRows = 128;
-inline constexpr int kTurnHalfBytes = kTurnHalfRows * kTurnRowBytes;
-inline constexpr int kTurnThreads = 512;
-/// 16-byte chunks of a half that a thread copies; rows between them.
-inline constexpr int kTurnChunks = 2;
-inline constexpr int kTurnChunkRows = kTurnHalfRows / kTurnChunks;
+inline constexpr int kTurnRowBytes = 128, kTurnThreads = 512;
+/// Rows of which a thread copies one 16-byte chunk.
+inline constexpr int kTurnChunkRows = kTurnThreads * 16 / kTurnRowBytes;
 
 /// Ends what a wave does while the other group multiplies: its reads are in
 /// registers, its writes in LDS. Then it multiplies, and gives the turn back.
@@ -44,11 +41,17 @@ template <class F> HK_DEV void takeTurn(F products) {
   codeFence();
 }
 
-/// The copies of an operand's tiles, of which each wave multiplies WaveRows
-/// rows. Of two parts each is one of a thread's chunks of a half.
-template <int WaveRows> struct TurnSource {
+/// The copies of an operand's tiles of Rows rows, of which each wave multiplies
+/// WaveRows. Of two parts each is one of a thread's two chunks of a half.
+template <int WaveRows, int Rows> struct TurnSource {
+  static constexpr int kHalfRows = Rows / 2;
+  static constexpr int kHalfBytes = kHalfRows * kTurnRowBytes;
+  /// 16-byte chunks of a half that a thread copies.
+  static constexpr int kChunks = kHalfRows / kTurnChunkRows;
+  static_assert(kChunks * kTurnChunkRows == kHalfRows);
+
   TileView first, second;
-  u32 at[2][kTurnChunks];
+  u32 at[2][kChunks];
   /// Where the thread's chunks lie in a row.
   u32 chunk;
 
@@ -57,9 +60,9 @@ template <int WaveRows> struct TurnSource {
     int line = threadId() * 16 / kTurnRowBytes;
     chunk = u32(operandChunk<kTurnRowBytes>(line, threadId() % 8)) * 16;
     HK_UNROLL for (int h = 0; h < 2; ++h)
-        HK_UNROLL for (int i = 0; i < kTurnChunks; ++i) {
+        HK_UNROLL for (int i = 0; i < kChunks; ++i) {
       int row = rowOf(h, i * kTurnChunkRows + line);
-      at[h][i] = u32(parts ? row % kTurnHalfRows : row) * first.stride + chunk;
+      at[h][i] = u32(parts ? row % kHalfRows : row) * first.stride + chunk;
     }
   }
 
@@ -71,7 +74,7 @@ template <int WaveRows> struct TurnSource {
   /// where the chip has such copies, so the view is a parameter.
   template <bool Tail, class View = TileView>
   HK_MEM void copy(int h, u32 k, u8 *to) const {
-    HK_UNROLL for (int i = 0; i < kTurnChunks; ++i) {
+    HK_UNROLL for (int i = 0; i < kChunks; ++i) {
       const View &from = view(i);
       from.copyFurther(offset<Tail>(h, i, k), further<Tail>(k),
                        to + i * kTurnThreads * 16);
@@ -120,6 +123,45 @@ template <class Mma> struct TurnReader {
     HK_UNROLL for (int x = 0; x < Mma::kPer; ++x) f.chunk[x] =
         *reinterpret_cast<const u32x4 *>(at[k * Mma::kPer + x] + offset);
     return f;
+  }
+};
+
+/// What all walks along k have, for WM x WN waves; Mma is the type of the
+/// accumulators. LDS has the halves of A of all stages, then those of B.
+template <class Mma, int Stages, int WM = 2, int WN = 4> struct TurnWalk {
+  static_assert(WM * WN * kWave == kTurnThreads);
+  using A = TurnSource<Mma::MI * 32, Mma::MI * 32 * WM>;
+  using B = TurnSource<Mma::NI * 32, Mma::NI * 32 * WN>;
+  using Fragment = TurnFragment<Mma>;
+  static constexpr int kSteps = Mma::kSteps / Mma::kPer;
+  static constexpr int kFragmentBytes = 32 * kTurnRowBytes;
+
+  A a;
+  B b;
+  u8 *lds;
+  Mma &acc;
+  /// The byte of a row where tile 0 begins.
+  u32 begin;
+  TurnReader<Mma> rowsA, rowsB;
+
+  HK_MEM TurnWalk(const A &a, const B &b, u32 begin, u8 *lds, Mma &acc)
+      : a(a), b(b), lds(lds), acc(acc), begin(begin),
+        rowsA(lds, waveId() / WN * (Mma::MI / 2 * 32)),
+        rowsB(lds + atB(0, 0), waveId() % WN * (Mma::NI / 2 * 32)) {}
+
+  /// Where half h of a stage begins, of A, and of B.
+  HK_MEM static constexpr int at(int stage, int h) {
+    return (h * Stages + stage) * A::kHalfBytes;
+  }
+  HK_MEM static constexpr int atB(int stage, int h) {
+    return 2 * Stages * A::kHalfBytes + (h * Stages + stage) * B::kHalfBytes;
+  }
+  HK_MEM u32 byteOf(int tile) const {
+    return begin + u32(tile) * kTurnRowBytes;
+  }
+  /// Whether rows hold all of a tile.
+  HK_MEM bool isWhole(int tile) const {
+    return byteOf(tile + 1) <= a.first.rowBytes;
   }
 };
 
