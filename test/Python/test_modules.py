@@ -69,6 +69,7 @@ def test_rows():
         chosen=lambda x: F.one_hot(x.argmax(-1), 32).float(),
         kept=lambda x: torch.zeros_like(x).scatter(1, x.topk(3).indices, x.topk(3).values),
         marked=lambda x: x.scatter(1, x.topk(2).indices, 5.0),
+        ordered=lambda x: torch.where(((x > 0) > 0) & ((x > 1) <= (x > 2)), x, -x),
         some=lambda x: torch.where((x > 1.9).any(-1, keepdim=True), x, -x)), rows(6, 32))
 
 

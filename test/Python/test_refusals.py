@@ -50,6 +50,40 @@ def test_shape_from_data():
         lambda x: x if x.sum() > 0 else -x)
 
 
+class Converts(torch.nn.Module):
+    """Converts its weights when it runs, as routers of experts do."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.inner, self.dtype = torch.nn.Linear(3, 3), dtype
+
+    def forward(self, x):
+        self.inner = self.inner.to(self.dtype)
+        return self.inner(x.to(self.dtype))
+
+
+def maskless(x):
+    """As transformers' encoders do: no mask is made where the model is traced."""
+    mask = None if torch.compiler.is_compiling() else torch.ones(3)
+    return x * mask.sum()
+
+
+@pytest.mark.parametrize(("module", "text"), [
+    (Activation(lambda x: x if x.sum() > 0 else -x), "x if x.sum.*depends on data"),
+    (Activation(maskless), r"`return x \* mask.sum\(\)`: .*'NoneType'.*give the argument that is None"),
+    (Converts(torch.bfloat16), r"`self.inner = self.inner.to\(.*the model changes its own weights"),
+    (Activation(lambda x: x.view(4, 3)), "leave it out of dynamic_shapes")])
+def test_what_torch_does_not_trace(module, text):
+    with pytest.raises(hk.UnsupportedModel, match=text) as error:
+        hk.torch.export_module(module, (torch.randn(4, 3),), dynamic_shapes=(
+            {0: torch.export.Dim("n", min=2)},))
+    assert "TORCH_LOGS" not in str(error.value) or "Constraints" in str(error.value)
+
+
+def test_a_conversion_that_changes_nothing():
+    assert "hk.matmul" in hk.torch.export_module(Converts(torch.float32), torch.randn(4, 3)).mlir
+
+
 def test_mask(monkeypatch):
     from transformers.models.llama import modeling_llama
 

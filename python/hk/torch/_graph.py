@@ -29,6 +29,7 @@ from ._plain import Plain, as_args
 from ._quantised import Quantised
 from ._signature import Argument, Dense, Paged
 from ._substitution import Substitution
+from ._untraced import conversions_that_change, first_lines, refusal
 
 Progress = typing.Callable[[str], None]
 CONTEXT = 4096  # Of a model that names none.
@@ -143,7 +144,7 @@ def _observed(s: Substitution, ids: torch.Tensor, vocabulary: int, context: int)
         raise
     except Exception as error:
         raise UnsupportedModel(f"the model fails on 6 tokens, before hk has changed it: "
-                               f"{type(error).__name__}: {_first_lines(error)}") from error
+                               f"{type(error).__name__}: {first_lines(error)}") from error
 
 
 def _names(model: torch.nn.Module, tables: dict[tuple, tuple] | None = None,
@@ -289,12 +290,12 @@ def _exported(module: torch.nn.Module, args: tuple, dynamic: typing.Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            program = torch.export.export(module, args, dynamic_shapes=dynamic, strict=False)
+            with conversions_that_change():
+                program = torch.export.export(module, args, dynamic_shapes=dynamic, strict=False)
         except UnsupportedModel:
             raise
         except Exception as error:
-            raise UnsupportedModel(f"torch.export: {_first_lines(error)}; a control flow or a size "
-                                   "that depends on data must be taken out of the model") from error
+            raise refusal(error) from error
         return program.run_decompositions(_decompositions())
 
 
@@ -315,7 +316,3 @@ def _decompositions() -> dict:
     known = {op: formula for op, formula in torch.export.default_decompositions().items()
              if not is_lowered(op)}
     return known | FORMULAS
-
-
-def _first_lines(error: Exception) -> str:
-    return " ".join(str(error).strip().splitlines()[:3])

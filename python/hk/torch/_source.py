@@ -9,7 +9,7 @@ import weakref
 import torch
 
 from ..errors import Error, NotFound, UnsupportedModel
-from . import _packed
+from . import _gguf_fields, _packed
 
 # Parameters of models that were read for which their files have no values.
 _ABSENT: weakref.WeakKeyDictionary[torch.nn.Module, frozenset[str]] = weakref.WeakKeyDictionary()
@@ -78,13 +78,19 @@ def _read(folder: str, options: dict) -> typing.Any:
     reader = getattr(transformers, kind)
     if "gguf_file" not in options and _packed.is_packed(folder):
         return _unpacked(reader, config, folder)
+    file = None
+    if "gguf_file" in options:
+        file = _gguf_fields.File(pathlib.Path(folder) / options["gguf_file"])
+        file.complete(config)
+        options = {**options, "config": config}
     model, loaded = reader.from_pretrained(folder, dtype=torch.float32, output_loading_info=True,
                                            ignore_mismatched_sizes=True, **options)
     for name, given, wanted in sorted(loaded["mismatched_keys"]):
         raise UnsupportedModel(f"'{folder}': {name} is {list(given)} in its files and "
                                f"{list(wanted)} by config.json; one of them is of another model")
     _ABSENT[model] = frozenset(loaded["missing_keys"])
-    if "gguf_file" in options:
+    if file is not None:
+        file.require_read(model)
         model.is_quantized = False  # Its weights are plain f32 by now; it still refuses to().
     return model.eval()
 
