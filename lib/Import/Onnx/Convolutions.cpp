@@ -1,4 +1,4 @@
-//===- Convolutions.cpp - Convolutions and pooling of ONNX ----------------===//
+//===- Convolutions.cpp - Convolutions of ONNX ----------------------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,12 +9,14 @@
 // window as a row. Windows that neither overlap nor leave gaps (patches of an
 // image) are a reshape; others are slices, joined one dim after the other, so
 // that a window of 7 x 7 is 14 of them. Channels lie last meanwhile. One that
-// keeps channels apart is a sum of slices.
+// keeps channels apart is a sum of slices. A transposed one is one of the input
+// with zeros between its elements, by the weight from its other end.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Convolutions.h"
 #include "Products.h"
+#include "Windows.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -22,175 +24,14 @@ using namespace mlir::hk::importer;
 
 namespace {
 
-/// A window along one dim, and the zeros around what it moves over.
-struct Window {
-  int64_t size, step = 1, apart = 1, before = 0, after = 0;
-  Size places;
+/// What a convolution is multiplied with: `out` channels of the result, each of
+/// `channels` of its group.
+struct Filter {
+  int64_t groups, out, channels, taps;
+  bool isApart() const { return channels == 1 && groups == out && groups > 1; }
 };
 
-using Windows = SmallVector<Window>;
-
 } // namespace
-
-constexpr int64_t kMostTaps = 1024;
-
-static FailureOr<SmallVector<int64_t>> listOf(Node &node, StringRef name,
-                                              size_t count, int64_t otherwise,
-                                              int64_t least) {
-  SmallVector<int64_t> made(count, otherwise);
-  if (auto given = node.integerList(name))
-    made = *given;
-  if (made.size() != count ||
-      llvm::any_of(made, [&](int64_t n) { return n < least || n > kMostTaps; }))
-    return node.error() << "expected attribute '" << name << "' to have "
-                        << count << " numbers from " << least << " to "
-                        << kMostTaps << ", but got [" << made << "]";
-  return made;
-}
-
-/// The places of a window of a dim of this size; zeros in front and behind by
-/// auto_pad.
-static LogicalResult place(Node &node, const Size &dim, StringRef mode,
-                           Window &window) {
-  int64_t reach = (window.size - 1) * window.apart + 1;
-  if (mode != "NOTSET") {
-    std::optional<int64_t> known = dim.getConstant();
-    if (mode != "VALID" && !known)
-      return node.error() << "expected a known size beside auto_pad '" << mode
-                          << "', but got " << node.graph.symbols.describe(dim);
-    window.before = window.after = 0;
-    if (mode != "VALID") {
-      int64_t count = llvm::divideCeil(*known, window.step);
-      int64_t whole =
-          std::max<int64_t>((count - 1) * window.step + reach - *known, 0);
-      window.before = mode == "SAME_LOWER" ? whole - whole / 2 : whole / 2;
-      window.after = whole - window.before;
-    }
-  }
-  Size room = dim + (window.before + window.after - reach);
-  if (room.getConstant().value_or(0) < 0)
-    return node.error() << "expected a dim of at least the window, " << reach
-                        << ", but got " << node.graph.symbols.describe(dim);
-  window.places =
-      node.graph.symbols.floorDiv(node.b, node.loc, room, window.step) + 1;
-  return success();
-}
-
-/// The windows of the dims behind the first two, from attributes.
-static FailureOr<Windows> windowsOf(Node &node, ArrayRef<int64_t> kernel) {
-  const Shape &shape = node.input(0).shape;
-  size_t count = kernel.size();
-  if (shape.size() != count + 2 || !count || count > 3)
-    return node.error() << "expected windows of 1 to 3 dims behind two others, "
-                           "but got "
-                        << node.describe(shape) << " and a window [" << kernel
-                        << "]";
-  HK_TRY(steps, listOf(node, "strides", count, 1, 1));
-  HK_TRY(apart, listOf(node, "dilations", count, 1, 1));
-  HK_TRY(pads, listOf(node, "pads", 2 * count, 0, 0));
-  StringRef mode = node.text("auto_pad", "NOTSET");
-  if (!llvm::is_contained({"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"},
-                          mode))
-    return node.error() << "expected attribute 'auto_pad' to be NOTSET, VALID, "
-                           "SAME_UPPER or SAME_LOWER, but got '"
-                        << mode << "'";
-  Windows windows;
-  int64_t taps = 1;
-  for (auto [d, size] : llvm::enumerate(kernel)) {
-    if (size < 1 || size > kMostTaps / taps)
-      return node.error() << "expected a window of 1 to " << kMostTaps
-                          << " elements, but got [" << kernel << "]";
-    taps *= size;
-    Window window{size, steps[d], apart[d], pads[d], pads[d + count], Size()};
-    if (failed(place(node, shape[d + 2], mode, window)))
-      return failure();
-    windows.push_back(window);
-  }
-  return windows;
-}
-
-/// [N, C, ...] as [N, ..., C].
-static FailureOr<Tensor> channelsLast(Node &node, const Tensor &x) {
-  SmallVector<int64_t> order{0};
-  llvm::append_range(order, llvm::seq<int64_t>(2, x.rank()));
-  order.push_back(1);
-  return node.transpose(x, order);
-}
-
-static FailureOr<Tensor> channelsSecond(Node &node, const Tensor &x) {
-  SmallVector<int64_t> order{0, x.rank() - 1};
-  llvm::append_range(order, llvm::seq<int64_t>(1, x.rank() - 1));
-  return node.transpose(x, order);
-}
-
-/// `value` in front of and behind the elements of a dim. hk.pad appends to the
-/// last one; what goes in front is cut off and joined again.
-static FailureOr<Tensor> padded(Node &node, const Tensor &x, int64_t dim,
-                                int64_t before, int64_t after, double value) {
-  if (!before && !after)
-    return x;
-  int64_t rest = 1;
-  for (const Size &size : ArrayRef<Size>(x.shape).drop_front(dim)) {
-    std::optional<int64_t> known = size.getConstant();
-    if (!known)
-      return node.error() << "expected known sizes where zeros are added, but "
-                             "got "
-                          << node.describe(x.shape);
-    rest *= *known;
-  }
-  int64_t size = *x.shape[dim].getConstant();
-  rest = size ? rest / size : 0;
-  Shape flat(ArrayRef<Size>(x.shape).take_front(dim));
-  flat.push_back(size * rest);
-  HK_TRY(rows, node.reshape(x, flat));
-  flat.back() = (size + before + after) * rest;
-  HK_TRY(type, node.type(x.dtype, flat));
-  Tensor made{PadOp::create(node.b, node.loc, type, rows.value,
-                            node.b.getF32FloatAttr(value)),
-              x.dtype, flat};
-  if (before) {
-    HK_TRY(front, node.slice(made, dim, size * rest, before * rest));
-    HK_TRY(behind, node.slice(made, dim, 0, (size + after) * rest));
-    HK_TRY(joined, node.concat(dim, {front, behind}));
-    made = joined;
-  }
-  Shape shape = x.shape;
-  shape[dim] = size + before + after;
-  return node.reshape(made, shape);
-}
-
-/// The elements of a window along a dim, one tensor each.
-static FailureOr<SmallVector<Tensor>>
-tapsOf(Node &node, const Tensor &x, int64_t dim, const Window &window) {
-  SmallVector<Tensor> taps;
-  for (int64_t t = 0; t < window.size; ++t) {
-    HK_TRY(tap,
-           node.slice(x, dim, t * window.apart, window.places, window.step));
-    taps.push_back(tap);
-  }
-  return taps;
-}
-
-/// All elements of windows of x [N, ..., C], which is padded.
-static FailureOr<SmallVector<Tensor>>
-everyTap(Node &node, const Tensor &x, ArrayRef<Window> windows, double value) {
-  Tensor wide = x;
-  for (auto [d, window] : llvm::enumerate(windows)) {
-    HK_TRY(grown,
-           padded(node, wide, d + 1, window.before, window.after, value));
-    wide = grown;
-  }
-  SmallVector<Tensor> taps{wide};
-  for (auto [d, window] : llvm::enumerate(windows)) {
-    SmallVector<Tensor> next;
-    for (const Tensor &tap : taps) {
-      HK_TRY(parts, tapsOf(node, tap, d + 1, window));
-      llvm::append_range(next, parts);
-    }
-    taps = next;
-  }
-  return taps;
-}
 
 /// [N, ..., C] as [N, places..., taps C].
 static FailureOr<Tensor> rowsOf(Node &node, const Tensor &x,
@@ -236,46 +77,54 @@ static FailureOr<Tensor> patchesOf(Node &node, const Tensor &x,
   return node.reshape(moved, rows);
 }
 
-/// The weight [M, C, taps] in the order of rows, [M, taps C]; where the file
-/// has it, it is moved once.
-static FailureOr<Tensor> weightByTap(Node &node, int64_t out, int64_t channels,
-                                     int64_t taps) {
+/// Where weight [M, taps, C] has its elements in the file.
+using Place = llvm::function_ref<int64_t(int64_t m, int64_t tap, int64_t c)>;
+
+/// A weight of the file in the order of rows, [M, taps C], moved once.
+static FailureOr<Tensor> movedWeight(Node &node, const Filter &filter,
+                                     Place place) {
   const Item &item = node.input(1);
-  if (item.data && dtypeInfo(item.dtype)->bits % 8 == 0) {
-    size_t width = dtypeInfo(item.dtype)->bits / 8;
-    std::string moved;
-    moved.reserve(item.data->bytes.size());
-    for (int64_t m = 0; m < out; ++m)
-      for (int64_t t = 0; t < taps; ++t)
-        for (int64_t c = 0; c < channels; ++c)
-          moved += item.data->bytes.substr(
-              ((m * channels + c) * taps + t) * width, width);
-    return node.constant({item.dtype,
-                          {out, taps * channels},
-                          node.graph.store.keep(std::move(moved))},
-                         item.name + ".by_tap");
-  }
+  size_t width = dtypeInfo(item.dtype)->bits / 8;
+  std::string moved;
+  moved.reserve(item.data->bytes.size());
+  for (int64_t m = 0; m < filter.out; ++m)
+    for (int64_t t = 0; t < filter.taps; ++t)
+      for (int64_t c = 0; c < filter.channels; ++c)
+        moved += item.data->bytes.substr(place(m, t, c) * width, width);
+  return node.constant({item.dtype,
+                        {filter.out, filter.taps * filter.channels},
+                        node.graph.store.keep(std::move(moved))},
+                       item.name + ".by_tap");
+}
+
+/// The weight [M, C, taps] in the order of rows.
+static FailureOr<Tensor> weightByTap(Node &node, const Filter &filter) {
+  const auto [groups, out, channels, taps] = filter;
+  const Item &item = node.input(1);
+  if (item.data && dtypeInfo(item.dtype)->bits % 8 == 0)
+    return movedWeight(
+        node, filter,
+        [&, channels = channels, taps = taps](int64_t m, int64_t t, int64_t c) {
+          return (m * channels + c) * taps + t;
+        });
   HK_TRY(weight, node.tensor(1));
   HK_TRY(split, node.reshape(weight, {Size(out), Size(channels), Size(taps)}));
   HK_TRY(moved, node.transpose(split, {0, 2, 1}));
   return node.reshape(moved, {Size(out), Size(taps * channels)});
 }
 
-/// Channels by themselves: a sum of slices, in f32.
+/// Channels of x [N, ..., C] by themselves: a sum of slices, in f32. The weight
+/// is [C, taps].
 static FailureOr<Tensor> apart(Node &node, const Tensor &x,
-                               const Windows &windows, int64_t channels,
-                               int64_t taps) {
-  HK_TRY(last, channelsLast(node, x));
-  HK_TRY(wide, node.cast(last, kFloat));
+                               const Windows &windows, const Tensor &weight) {
+  HK_TRY(wide, node.cast(x, kFloat));
   HK_TRY(parts, everyTap(node, wide, windows, 0.0));
-  HK_TRY(given, node.tensor(1));
-  HK_TRY(matrix, node.reshape(given, {Size(channels), Size(taps)}));
-  HK_TRY(turned, node.transpose(matrix, {1, 0}));
-  HK_TRY(weight, node.cast(turned, kFloat));
+  HK_TRY(turned, node.transpose(weight, {1, 0}));
+  HK_TRY(rows, node.cast(turned, kFloat));
   Tensor sum;
   for (auto [t, part] : llvm::enumerate(parts)) {
-    HK_TRY(row, node.slice(weight, 0, int64_t(t), 1));
-    HK_TRY(flat, node.reshape(row, {Size(channels)}));
+    HK_TRY(row, node.slice(rows, 0, int64_t(t), 1));
+    HK_TRY(flat, node.reshape(row, {x.shape.back()}));
     HK_TRY(scaled, node.binary<MulOp>(part, flat));
     if (!t) {
       sum = scaled;
@@ -287,22 +136,11 @@ static FailureOr<Tensor> apart(Node &node, const Tensor &x,
   return node.cast(sum, x.dtype);
 }
 
-/// [N, places..., M] of channels that groups share.
-static FailureOr<Tensor> multiplied(Node &node, const Tensor &x,
-                                    const Windows &windows, int64_t groups,
-                                    int64_t out, int64_t channels,
-                                    int64_t taps) {
-  if (groups == 1 && arePatches(windows)) {
-    HK_TRY(rows, patchesOf(node, x, windows, channels * taps));
-    HK_TRY(given, node.tensor(1));
-    HK_TRY(weight, node.reshape(given, {Size(out), Size(channels * taps)}));
-    return matmul(node, rows, weight, false, true, x.dtype);
-  }
-  HK_TRY(last, channelsLast(node, x));
-  HK_TRY(rows, rowsOf(node, last, windows));
-  HK_TRY(weight, weightByTap(node, out, channels, taps));
-  if (groups == 1)
-    return matmul(node, rows, weight, false, true, x.dtype);
+/// Rows [N, places..., taps C] of channels that only those of their group see,
+/// times [M, taps C / groups].
+static FailureOr<Tensor> grouped(Node &node, const Tensor &rows,
+                                 const Tensor &weight, const Filter &filter) {
+  const auto [groups, out, channels, taps] = filter;
   Shape places(ArrayRef<Size>(rows.shape).drop_back());
   Size count(1);
   for (const Size &size : places)
@@ -314,20 +152,32 @@ static FailureOr<Tensor> multiplied(Node &node, const Tensor &x,
   HK_TRY(sides, node.reshape(moved, {Size(groups), count, Size(k)}));
   HK_TRY(matrix,
          node.reshape(weight, {Size(groups), Size(out / groups), Size(k)}));
-  HK_TRY(made, matmul(node, sides, matrix, false, true, x.dtype));
+  HK_TRY(made, matmul(node, sides, matrix, false, true, rows.dtype));
   HK_TRY(turned, node.transpose(made, {1, 0, 2}));
   places.push_back(out);
   return node.reshape(turned, places);
 }
 
-static LogicalResult convolution(Node &node) {
-  HK_TRY(x, node.tensor(0));
+/// x [N, ..., C] to [N, places..., M]; the weight is in the order of rows.
+static FailureOr<Tensor> convolved(Node &node, const Tensor &x,
+                                   const Windows &windows, const Tensor &weight,
+                                   const Filter &filter) {
+  if (filter.isApart())
+    return apart(node, x, windows, weight);
+  HK_TRY(rows, rowsOf(node, x, windows));
+  if (filter.groups == 1)
+    return matmul(node, rows, weight, false, true, x.dtype);
+  return grouped(node, rows, weight, filter);
+}
+
+/// The sizes of input 1, a weight of two dims and a window.
+static FailureOr<SmallVector<int64_t>> weightSizes(Node &node) {
   SmallVector<int64_t> sizes;
   for (const Size &size : node.input(1).shape)
     sizes.push_back(size.getConstant().value_or(0));
   if (sizes.size() < 3 || llvm::any_of(sizes, [](int64_t n) { return n < 1; }))
-    return node.error() << "expected a weight [M, C, window...] of known "
-                           "sizes, but got "
+    return node.error() << "expected a weight of two dims and a window of "
+                           "known sizes, but got "
                         << node.describe(node.input(1).shape);
   ArrayRef<int64_t> kernel = ArrayRef<int64_t>(sizes).drop_front(2);
   if (auto given = node.integerList("kernel_shape");
@@ -335,30 +185,27 @@ static LogicalResult convolution(Node &node) {
     return node.error() << "expected attribute 'kernel_shape' to be [" << kernel
                         << "], as the weight has it, but got [" << *given
                         << "]";
+  const Item &x = node.input(0);
   if (node.input(1).dtype != x.dtype || !dtypeInfo(x.dtype) ||
       !dtypeInfo(x.dtype)->isFloat)
     return node.error() << "expected an input and a weight of one real type";
-  HK_TRY(windows, windowsOf(node, kernel));
-  int64_t groups = node.integer("group", 1), taps = 1;
-  for (int64_t size : kernel)
-    taps *= size;
-  if (groups < 1 || groups > sizes[0] || sizes[0] % groups ||
-      !x.shape[1].isConstant(sizes[1] * groups))
-    return node.error() << "expected " << groups << " groups of " << sizes[1]
-                        << " channels, but got " << node.describe(x.shape)
-                        << " and a weight "
-                        << node.describe(node.input(1).shape);
-  bool alone = sizes[1] == 1 && groups == sizes[0] && groups > 1;
-  FailureOr<Tensor> product =
-      alone ? apart(node, x, windows, groups, taps)
-            : multiplied(node, x, windows, groups, sizes[0], sizes[1], taps);
-  if (failed(product))
-    return failure();
-  Tensor made = *product;
+  return sizes;
+}
+
+static InFlightDiagnostic wrongGroups(Node &node, int64_t groups) {
+  return node.error() << "expected groups of channels, " << groups
+                      << ", that fit, but got "
+                      << node.describe(node.input(0).shape) << " and a weight "
+                      << node.describe(node.input(1).shape);
+}
+
+/// [N, ..., M] with its bias as the result.
+static LogicalResult finish(Node &node, const Tensor &product, int64_t out) {
+  Tensor made = product;
   if (node.has(2)) {
     HK_TRY(bias, node.tensor(2));
-    if (bias.rank() != 1 || !bias.shape[0].isConstant(sizes[0]))
-      return node.error() << "expected a bias of " << sizes[0]
+    if (bias.rank() != 1 || !bias.shape[0].isConstant(out))
+      return node.error() << "expected a bias of " << out
                           << " elements, but got " << node.describe(bias.shape);
     HK_TRY(sum, node.binary<AddOp>(made, bias));
     made = sum;
@@ -367,42 +214,233 @@ static LogicalResult convolution(Node &node) {
   return node.result(0, result);
 }
 
+static LogicalResult convolution(Node &node) {
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(sizes, weightSizes(node));
+  HK_TRY(windows, windowsOf(node, ArrayRef<int64_t>(sizes).drop_front(2)));
+  Filter filter{node.integer("group", 1), sizes[0], sizes[1], 1};
+  for (int64_t size : ArrayRef<int64_t>(sizes).drop_front(2))
+    filter.taps *= size;
+  if (filter.groups < 1 || filter.groups > filter.out ||
+      filter.out % filter.groups ||
+      !x.shape[1].isConstant(filter.channels * filter.groups))
+    return wrongGroups(node, filter.groups);
+  if (filter.groups == 1 && arePatches(windows)) {
+    int64_t width = filter.channels * filter.taps;
+    HK_TRY(rows, patchesOf(node, x, windows, width));
+    HK_TRY(given, node.tensor(1));
+    HK_TRY(weight, node.reshape(given, {Size(filter.out), Size(width)}));
+    HK_TRY(made, matmul(node, rows, weight, false, true, x.dtype));
+    return finish(node, made, filter.out);
+  }
+  HK_TRY(last, channelsLast(node, x));
+  if (filter.isApart()) {
+    HK_TRY(given, node.tensor(1));
+    HK_TRY(rows, node.reshape(given, {Size(filter.out), Size(filter.taps)}));
+    HK_TRY(made, apart(node, last, windows, rows));
+    return finish(node, made, filter.out);
+  }
+  HK_TRY(weight, weightByTap(node, filter));
+  HK_TRY(made, convolved(node, last, windows, weight, filter));
+  return finish(node, made, filter.out);
+}
+
 //===----------------------------------------------------------------------===//
-// Pooling
+// Transposed convolutions
 //===----------------------------------------------------------------------===//
 
-static LogicalResult maxPool(Node &node) {
-  auto kernel = node.integerList("kernel_shape");
-  if (!kernel)
-    return node.error() << "expected attribute 'kernel_shape'";
-  if (failed(node.only("ceil_mode", 0, "hk has whole windows only")) ||
-      failed(node.only("storage_order", 0, "no places are returned")))
-    return failure();
-  if (node.wants(1))
-    return node.error() << "expected one output; hk returns no places";
-  HK_TRY(x, node.tensor(0));
-  if (!dtypeInfo(x.dtype) || !dtypeInfo(x.dtype)->isFloat)
-    return node.error() << "expected an input of a real type, but got "
-                        << dtypeName(x.dtype);
-  HK_TRY(windows, windowsOf(node, *kernel));
-  HK_TRY(last, channelsLast(node, x));
-  HK_TRY(taps, everyTap(node, last, windows,
-                        -std::numeric_limits<double>::infinity()));
-  Tensor made = taps.front();
-  for (const Tensor &tap : ArrayRef<Tensor>(taps).drop_front()) {
-    HK_TRY(larger, node.binary<MaxOp>(made, tap));
-    made = larger;
+/// What the result of a transposed convolution lacks in front and behind, by
+/// the size that it shall have; a larger one ends with zeros.
+static LogicalResult cutTo(Node &node, int64_t whole, int64_t size,
+                           StringRef mode, Window &window) {
+  if (size < 1 || size > 2 * whole)
+    return node.error() << "expected a result of 1 to " << 2 * whole
+                        << " elements along a dim, but got " << size;
+  int64_t total = std::max<int64_t>(whole - size, 0);
+  window.beyond += std::max<int64_t>(size - whole, 0);
+  int64_t less = total / 2, more = total - less;
+  window.before = mode == "SAME_UPPER" ? less : more;
+  window.after = total - window.before;
+  return success();
+}
+
+/// The window of each dim; `beyond` is output_padding, and before and after are
+/// what the result lacks.
+static FailureOr<Windows> transposedWindows(Node &node,
+                                            ArrayRef<int64_t> kernel) {
+  const Shape &shape = node.input(0).shape;
+  size_t count = kernel.size();
+  if (shape.size() != count + 2 || count > 3)
+    return node.error() << "expected windows of 1 to 3 dims behind two others, "
+                           "but got "
+                        << node.describe(shape) << " and a window [" << kernel
+                        << "]";
+  HK_TRY(steps, listOf(node, "strides", count, 1, 1));
+  HK_TRY(apart, listOf(node, "dilations", count, 1, 1));
+  HK_TRY(pads, listOf(node, "pads", 2 * count, 0, 0));
+  HK_TRY(beyond, listOf(node, "output_padding", count, 0, 0));
+  StringRef mode = node.text("auto_pad", "NOTSET");
+  auto wanted = node.integerList("output_shape");
+  if (wanted && wanted->size() != count)
+    return node.error() << "expected attribute 'output_shape' to have " << count
+                        << " numbers, but got [" << *wanted << "]";
+  Windows windows;
+  for (auto [d, size] : llvm::enumerate(kernel)) {
+    Window window{size, steps[d], apart[d], pads[d], pads[d + count], Size()};
+    window.beyond = beyond[d];
+    if (size > kMostTaps || window.beyond >= window.step * window.apart + size)
+      return node.error() << "expected a window of at most " << kMostTaps
+                          << " elements and less than one of 'output_padding'";
+    std::optional<int64_t> known = shape[d + 2].getConstant();
+    if (!known || *known < 1)
+      return node.error() << "expected a known size, but got "
+                          << node.graph.symbols.describe(shape[d + 2]);
+    int64_t whole = window.step * (*known - 1) + window.beyond + window.reach();
+    bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+    if (mode == "VALID")
+      window.before = window.after = 0;
+    else if (wanted || same) {
+      if (failed(cutTo(node, whole,
+                       wanted ? (*wanted)[d] : *known * window.step, mode,
+                       window)))
+        return failure();
+    } else if (mode != "NOTSET")
+      return node.error() << "expected attribute 'auto_pad' to be NOTSET, "
+                             "VALID, SAME_UPPER or SAME_LOWER, but got '"
+                          << mode << "'";
+    if (window.before + window.after >= whole + window.beyond - beyond[d])
+      return node.error() << "expected 'pads' below the " << whole
+                          << " elements of a dim";
+    windows.push_back(window);
   }
-  HK_TRY(result, channelsSecond(node, made));
-  return node.result(0, result);
+  return windows;
+}
+
+/// `count` more elements on a side of a dim, or fewer.
+static FailureOr<Tensor> grown(Node &node, const Tensor &x, int64_t dim,
+                               int64_t before, int64_t after) {
+  int64_t size = *x.shape[dim].getConstant();
+  int64_t front = std::max<int64_t>(-before, 0);
+  int64_t cut = front + std::max<int64_t>(-after, 0);
+  HK_TRY(kept, node.slice(x, dim, front, size - cut));
+  return padded(node, kept, dim, std::max<int64_t>(before, 0),
+                std::max<int64_t>(after, 0), 0.0);
+}
+
+/// x [N, ..., C] with zeros between its elements and around them, so that a
+/// window of step 1 has the places of the result.
+static FailureOr<Tensor> spread(Node &node, const Tensor &x, Windows &windows) {
+  Tensor made = x;
+  for (auto [d, window] : llvm::enumerate(windows)) {
+    int64_t dim = d + 1, size = *made.shape[dim].getConstant();
+    if (window.step > 1) {
+      Shape apart = made.shape, joined = made.shape;
+      apart.insert(apart.begin() + dim + 1, Size(1));
+      joined[dim] = size * window.step;
+      HK_TRY(split, node.reshape(made, apart));
+      HK_TRY(wide, padded(node, split, dim + 1, 0, window.step - 1, 0.0));
+      HK_TRY(flat, node.reshape(wide, joined));
+      size = (size - 1) * window.step + 1;
+      HK_TRY(cut, node.slice(flat, dim, 0, size));
+      made = cut;
+    }
+    int64_t around = window.reach() - 1;
+    int64_t before = around - window.before,
+            after = around - window.after + window.beyond;
+    HK_TRY(wide, grown(node, made, dim, before, after));
+    made = wide;
+    window = {window.size, 1, window.apart,
+              0,           0, Size(size + before + after - around)};
+  }
+  return made;
+}
+
+/// Windows side by side: every element of x makes a patch of the result.
+static LogicalResult patchesBack(Node &node, const Tensor &x,
+                                 const Windows &windows, int64_t channels,
+                                 int64_t out) {
+  int64_t taps = 1, rank = windows.size();
+  Shape apart{x.shape[0]}, shape{x.shape[0]};
+  SmallVector<int64_t> order{0};
+  for (auto [d, window] : llvm::enumerate(windows)) {
+    taps *= window.size;
+    apart.push_back(x.shape[d + 2]);
+    shape.push_back(x.shape[d + 2] * window.size);
+    order.append({int64_t(d) + 1, int64_t(d) + rank + 2});
+  }
+  apart.push_back(out);
+  for (const Window &window : windows)
+    apart.push_back(window.size);
+  order.push_back(rank + 1);
+  shape.push_back(out);
+  HK_TRY(last, channelsLast(node, x));
+  HK_TRY(given, node.tensor(1));
+  HK_TRY(weight, node.reshape(given, {Size(channels), Size(out * taps)}));
+  HK_TRY(made, matmul(node, last, weight, false, false, x.dtype));
+  HK_TRY(split, node.reshape(made, apart));
+  HK_TRY(moved, node.transpose(split, order));
+  HK_TRY(joined, node.reshape(moved, shape));
+  return finish(node, joined, out);
+}
+
+/// The weight [C, M, taps] from its other end, in the order of rows: channels
+/// and outputs of a group together.
+static FailureOr<Tensor> weightFromEnd(Node &node, const Filter &filter) {
+  const auto [groups, out, channels, taps] = filter;
+  int64_t share = out / groups;
+  const Item &item = node.input(1);
+  if (item.data && dtypeInfo(item.dtype)->bits % 8 == 0)
+    return movedWeight(
+        node, filter,
+        [=, channels = channels, taps = taps](int64_t m, int64_t t, int64_t c) {
+          int64_t channel = m / share * channels + c;
+          return (channel * share + m % share) * taps + taps - 1 - t;
+        });
+  HK_TRY(given, node.tensor(1));
+  HK_TRY(split, node.reshape(given, {Size(groups), Size(channels), Size(share),
+                                     Size(taps)}));
+  HK_TRY(moved, node.transpose(split, {0, 2, 3, 1}));
+  SmallVector<Tensor> parts;
+  for (int64_t t = taps - 1; t >= 0; --t) {
+    HK_TRY(part, node.slice(moved, 2, t, 1));
+    parts.push_back(part);
+  }
+  HK_TRY(turned, node.concat(2, parts));
+  return node.reshape(turned, {Size(out), Size(taps * channels)});
+}
+
+static LogicalResult transposedConvolution(Node &node) {
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(sizes, weightSizes(node));
+  ArrayRef<int64_t> kernel = ArrayRef<int64_t>(sizes).drop_front(2);
+  HK_TRY(windows, transposedWindows(node, kernel));
+  int64_t groups = node.integer("group", 1), taps = 1, share = sizes[1];
+  for (int64_t size : kernel)
+    taps = std::min(taps * size, 2 * kMostTaps);
+  if (groups < 1 || sizes[0] % groups || !x.shape[1].isConstant(sizes[0]))
+    return wrongGroups(node, groups);
+  if (taps > kMostTaps)
+    return node.error() << "expected a window of 1 to " << kMostTaps
+                        << " elements, but got [" << kernel << "]";
+  if (groups == 1 && llvm::all_of(windows, [](const Window &w) {
+        return w.size == w.step && w.apart == 1 && !w.before && !w.after &&
+               !w.beyond;
+      }))
+    return patchesBack(node, x, windows, sizes[0], share);
+  Filter filter{groups, share * groups, sizes[0] / groups, taps};
+  HK_TRY(weight, weightFromEnd(node, filter));
+  HK_TRY(last, channelsLast(node, x));
+  HK_TRY(wide, spread(node, last, windows));
+  HK_TRY(made, convolved(node, wide, windows, weight, filter));
+  return finish(node, made, filter.out);
 }
 
 ArrayRef<Operator> mlir::hk::importer::convolutionOperators() {
   static const Operator table[] = {
       {"", "Conv", 1, 2, 3, convolution,
        "of reals, windows of known sizes; a padded dim of known size"},
-      {"", "MaxPool", 1, 1, 1, maxPool,
-       "of reals, first output, no ceil_mode; a padded dim of known size"},
+      {"", "ConvTranspose", 1, 2, 3, transposedConvolution,
+       "of reals, dims of known sizes"},
   };
   return table;
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The table of convolutions and pooling.
+// The tables of convolutions, of pooling and of resizing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,8 @@
 namespace mlir::hk::importer {
 
 ArrayRef<Operator> convolutionOperators();
+ArrayRef<Operator> poolingOperators();
+ArrayRef<Operator> resizeOperators();
 
 } // namespace mlir::hk::importer
 

@@ -48,13 +48,24 @@ static FailureOr<SmallVector<bool>> reducedDims(Node &node, int64_t rank) {
   return reduced;
 }
 
-static FailureOr<Reduction> prepare(Node &node) {
+/// `behind`: not the dims of the node's axes, but all behind the first two.
+static FailureOr<Reduction> prepare(Node &node, bool behind = false) {
   HK_TRY(x, node.tensor(0));
   if (!dtypeInfo(x.dtype)->isFloat)
     return node.error() << "expected real elements, but got "
                         << dtypeName(x.dtype) << "; hk reduces no integers";
-  HK_TRY(reduced, reducedDims(node, x.rank()));
-  bool keep = node.integer("keepdims", 1) != 0;
+  SmallVector<bool> reduced(x.rank(), true);
+  bool keep = true;
+  if (behind) {
+    if (x.rank() < 3)
+      return node.error() << "expected dims behind the first two, but got "
+                          << node.describe(x.shape);
+    reduced[0] = reduced[1] = false;
+  } else {
+    HK_TRY(named, reducedDims(node, x.rank()));
+    reduced = named;
+    keep = node.integer("keepdims", 1) != 0;
+  }
   Reduction made;
   SmallVector<int64_t> permutation, last;
   for (int64_t d = 0; d < x.rank(); ++d) {
@@ -117,8 +128,9 @@ static LogicalResult sumIntegers(Node &node) {
   return node.result(0, made);
 }
 
-template <ReduceKind kind> static LogicalResult reduce(Node &node) {
-  HK_TRY(reduction, prepare(node));
+template <ReduceKind kind, bool behind = false>
+static LogicalResult reduce(Node &node) {
+  HK_TRY(reduction, prepare(node, behind));
   HK_TRY(made, reduced(node, reduction, reduction.x, kind, reduction.x.dtype));
   return node.result(0, made);
 }
@@ -129,8 +141,8 @@ static LogicalResult reduceSum(Node &node) {
                                             : reduce<ReduceKind::sum>(node);
 }
 
-static LogicalResult reduceMean(Node &node) {
-  HK_TRY(reduction, prepare(node));
+template <bool behind> static LogicalResult reduceMean(Node &node) {
+  HK_TRY(reduction, prepare(node, behind));
   std::optional<int64_t> count = reduction.count.getConstant();
   if (!count || *count == 0)
     return node.error() << "expected a known number of elements for a mean, "
@@ -204,8 +216,11 @@ ArrayRef<Operator> mlir::hk::importer::reductionOperators() {
        "of reals, or of int32 and int64 over one axis"},
       {"", "ReduceMax", 11, 1, 2, reduce<K::max>, "of reals"},
       {"", "ReduceMin", 11, 1, 2, reduce<K::min>, "of reals"},
-      {"", "ReduceMean", 11, 1, 2, reduceMean,
+      {"", "ReduceMean", 11, 1, 2, reduceMean<false>,
        "of reals, over dims of known size"},
+      {"", "GlobalAveragePool", 1, 1, 1, reduceMean<true>,
+       "of reals, over dims of known size"},
+      {"", "GlobalMaxPool", 1, 1, 1, reduce<K::max, true>, "of reals"},
       {"", "ReduceSumSquare", 11, 1, 2, reduceSquares<false>, "of reals"},
       {"", "ReduceL2", 11, 1, 2, reduceSquares<true>, "of reals"},
       {"", "ReduceL1", 11, 1, 2, reduceL1, "of reals"},

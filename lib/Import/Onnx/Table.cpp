@@ -25,7 +25,7 @@ ArrayRef<Operator> mlir::hk::importer::allOperators() {
           constantOperators(), productOperators(), attentionOperators(),
           rotaryOperators(), quantisationOperators(), integerProductOperators(),
           blockwiseOperators(), expertOperators(), choiceOperators(),
-          convolutionOperators()})
+          convolutionOperators(), poolingOperators(), resizeOperators()})
       made.insert(made.end(), table.begin(), table.end());
     llvm::sort(made, [](const Operator &a, const Operator &b) {
       return std::tuple(StringRef(a.domain), StringRef(a.name), a.since) <

@@ -336,7 +336,7 @@ void chosenTables(::onnx::GraphProto &graph) {
   return model;
 }
 
-/// Convolutions of each form, and pooling.
+/// Convolutions of each form, pooling, and other sizes of an image.
 ::onnx::ModelProto imageModel() {
   ::onnx::ModelProto model;
   model.set_ir_version(8);
@@ -371,7 +371,24 @@ void chosenTables(::onnx::GraphProto &graph) {
   auto *largest = node(graph, "MaxPool", {"x"}, "e");
   list(largest, "kernel_shape", {3, 2});
   list(largest, "pads", {1, 0, 1, 0});
-  for (const char *name : {"a", "b", "c", "d", "e"})
+  floats(graph, "back", {4, 3, 3, 2});
+  auto *back = node(graph, "ConvTranspose", {"x", "back"}, "g");
+  list(back, "strides", {2, 1});
+  list(back, "pads", {1, 0, 2, 1});
+  list(back, "output_padding", {1, 0});
+  auto *mean = node(graph, "AveragePool", {"x"}, "h");
+  list(mean, "kernel_shape", {2, 3});
+  list(mean, "strides", {2, 2});
+  attribute(mean, "ceil_mode", 1);
+  node(graph, "GlobalAveragePool", {"x"}, "i");
+  integers(graph, "sizes", {7, 12});
+  auto *other = node(graph, "Resize", {"x", "", "", "sizes"}, "j");
+  list(other, "axes", {2, 3});
+  ::onnx::AttributeProto *mode = other->add_attribute();
+  mode->set_name("mode");
+  mode->set_type(::onnx::AttributeProto::STRING);
+  mode->set_s("cubic");
+  for (const char *name : {"a", "b", "c", "d", "e", "g", "h", "i", "j"})
     graph.add_output()->set_name(name);
   return model;
 }
