@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import hk.torch  # noqa: E402
+import transformers  # noqa: E402
 import zoo  # noqa: E402
 
 torch.set_num_threads(1)
@@ -187,6 +188,17 @@ def test_bf16_mixtures(name):
     model = zoo.make(name)
     report = hk.torch.check(model, hk.torch.export(model, dtype=torch.bfloat16), threads=1)
     assert report.error <= report.bound < 0.1 * report.largest
+
+
+def test_positions_in_the_thousands(tmp_path):
+    """Frequencies of rotary embeddings stay in f32 on both sides, as in a model that transformers
+    reads in bf16: rounded, they are other angles behind a window."""
+    model = zoo.make("mistral", sliding_window=1900, max_position_embeddings=2048, head_dim=24)
+    model.save_pretrained(tmp_path)
+    read = transformers.MistralForCausalLM.from_pretrained(tmp_path, dtype=torch.bfloat16)
+    assert read.model.rotary_emb.inv_freq.dtype == torch.float32
+    report = hk.torch.check(model, hk.torch.export(model, dtype=torch.bfloat16), threads=1)
+    assert report.error <= 2 * report.own_error
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma2", "olmo2", "bert"])

@@ -16,6 +16,7 @@ from .. import torch as importer
 from ..decoder import Decoder
 from ..errors import CheckFailed, InvalidArgument
 from ..torch import _source
+from ..torch._converted import convert
 from .progress import Progress
 
 transformers.utils.logging.disable_progress_bar()
@@ -128,7 +129,7 @@ def generate(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace, ids: list[int], found: list[int]) -> int:
     """Whether PyTorch's greedy tokens are the same."""
-    model = _source.read(options.model).to(DTYPES[options.dtype])
+    model = convert(_source.read(options.model), DTYPES[options.dtype])
     with torch.no_grad():
         expected = model.generate(torch.tensor([ids]), max_new_tokens=len(found), do_sample=False,
                                   attention_mask=torch.ones(1, len(ids), dtype=torch.int64))

@@ -26,6 +26,7 @@ from .. import tools
 from ..decoder import Decoder
 from ..errors import CheckFailed
 from . import _ties
+from ._converted import convert
 from ._experts import is_experts
 from ._graph import Graph, unpadded
 from ._plain import Plain, differences
@@ -91,17 +92,17 @@ class _Reference:
     def __init__(self, model: torch.nn.Module, prompts: list, dtype: torch.dtype, dense: bool):
         up = torch.float64 if dtype == torch.float32 else torch.float32
         self.prompts, self._dense, self._up = prompts, dense, up
-        wide = copy.deepcopy(model).eval().to(dtype)
+        wide = convert(copy.deepcopy(model).eval(), dtype)
         # Eager attention has every variant (soft caps, sinks) in every precision.
         set_attention(wide, "eager")
         self._mixture = any(is_experts(m) for m in wide.modules())
         if self._mixture:
             wide.set_experts_implementation("eager")
-        self.model = wide.to(up)
+        self.model = convert(wide, up)
         self.results, self.choices = self._all(None)
-        self.model = self.model.to(dtype)  # The same numbers: it came from there.
+        convert(self.model, dtype)  # The same numbers: it came from there.
         own, chosen = self._all(self.choices)
-        self.model = self.model.to(up)
+        convert(self.model, up)
         kept = {n: p.clone() for n, p in self.model.named_parameters()}
         _perturb(self.model)
         perturbed, also = self._all(self.choices)

@@ -22,6 +22,7 @@ from . import (  # noqa: F401 - registers torch.ops.hk
     _source,
 )
 from ._aten import element_of
+from ._converted import convert
 from ._formulas import FORMULAS
 from ._lowering import BY_TAP, Lowering, is_lowered
 from ._masks import Mask
@@ -178,7 +179,7 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
     progress("leaves: probe norms")
     with torch.no_grad():
         norms, refused = _norms.substitute(copied)
-        copied.to(dtype)
+        convert(copied, dtype)
         progress("torch.export")
         with _norms.active(norms):
             program = _exported(copied, given, dynamic_shapes)
@@ -218,7 +219,7 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
     _forget_caches(copied)
     with torch.no_grad():
         wrapper, s = _prepare(copied, chosen, context, progress)
-        copied.to(dtype)
+        convert(copied, dtype)
         graph = _export(wrapper, s, chosen, context, stored or {}, progress)
     _require_values(model, graph)
     return graph

@@ -9,6 +9,7 @@ import torch
 from ..errors import UnsupportedModel
 from . import _leaves  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
+from ._converted import convert
 from ._signature import Argument
 
 
@@ -73,8 +74,8 @@ def differences(model: torch.nn.Module, function: typing.Any, signature: Plain,
     """(hk's results, the module's one precision up, in the import's type, and with sums that are
     off) of the example, and of a smaller one."""
     up = torch.float64 if dtype == torch.float32 else torch.float32
-    rounded = signature.adapted(copy.deepcopy(model)).eval().to(dtype)
-    wide = copy.deepcopy(rounded).to(up)
+    rounded = convert(signature.adapted(copy.deepcopy(model)).eval(), dtype)
+    wide = convert(copy.deepcopy(rounded), up)
     moved = copy.deepcopy(wide)
     perturb(moved)
 
