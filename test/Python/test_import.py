@@ -182,7 +182,7 @@ def test_recurrent_functions_are_compared(monkeypatch):
     assert file.torch_chunk_gated_delta_rule is rule
 
 
-@pytest.mark.parametrize("name", ["qwen3_moe", "qwen3_next"])
+@pytest.mark.parametrize("name", ["qwen3_moe", "qwen3_next", "glm4_moe"])
 def test_bf16_mixtures(name):
     """Where a tie of experts decides, the check says so."""
     model = zoo.make(name)

@@ -39,6 +39,15 @@ def test_runs_choose_alike(reference):
     assert swapped and min(swapped) > bound
 
 
+def test_groups_that_are_left_out_are_sure():
+    """Their scores are -inf in all runs."""
+    def choice(score):
+        scores = torch.tensor([[score, float("-inf"), 0.25]], dtype=torch.float64)
+        return _ties.Choice(scores, scores.topk(1).indices)
+
+    assert _ties.unsure([choice(0.5)], [[choice(0.625)]]) == [0.25]
+
+
 def test_a_tie_is_named(reference):
     i, token, swap = ties(reference)[-1]
     with torch.no_grad():

@@ -60,8 +60,12 @@ class Choices(TorchFunctionMode):
 
 
 def unsure(reference: list[Choice], others: list[list[Choice]]) -> list[float]:
-    """By how much scores of each call may be off: twice what runs that chose alike differ by."""
-    return [2 * sum(float((run[i].scores - choice.scores).abs().max()) for run in others)
+    """By how much scores of each call may be off: twice what runs that chose alike differ by.
+    Those of groups that were left out are -inf in all."""
+    def apart(a: torch.Tensor, b: torch.Tensor) -> float:
+        return float(torch.where(a == b, 0.0, (a - b).abs()).max())
+
+    return [2 * sum(apart(run[i].scores, choice.scores) for run in others)
             for i, choice in enumerate(reference)]
 
 
