@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "hk/Dialect/HK.h"
+#include "hk/Families/Family.h"
 #include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
 
@@ -40,6 +40,8 @@ namespace {
 constexpr int64_t kCtxLaunch = 0, kCtxGuard = 8, kCtxWeights = 16;
 constexpr int64_t kTensorBytes = 16, kTensorSizes = 8;
 constexpr int64_t kPlanVariant = 0, kPlanGrid = 4;
+/// Offsets of 32 bits below what means "outside" (kernels/device/mma/view.h).
+constexpr int64_t kReachBytes = 0xFFFFFFC0;
 
 /// Short names for the LLVM ops that talk to C structs.
 struct CBuilder {
@@ -97,6 +99,7 @@ private:
   }
   Value buildMemRef(CBuilder &c, MemRefType type, Value data, Value sizes);
   void makePlan(KernelOp kernel);
+  Value isOutOfReach(CBuilder &c, VariantOp variant, Value dims);
   void makeDispatch(StringRef name, ArrayRef<Version> versions,
                     StringRef suffix, unsigned numPointers);
   void lowerRun(func::FuncOp func);
@@ -185,6 +188,32 @@ Value LowerToLLVMPass::buildMemRef(CBuilder &c, MemRefType type, Value data,
       .getResult(0);
 }
 
+/// Whether rows of a tile of `variant` span more than its offsets reach; null:
+/// it has none of 32 bits. The words of a launch go on at `dims`.
+Value LowerToLLVMPass::isOutOfReach(CBuilder &c, VariantOp variant,
+                                    Value dims) {
+  auto kernel = cast<KernelOp>(variant->getParentOp());
+  auto valueOf = [&](hk_number_abi number) -> Value {
+    if (number.word == HK_NO_WORD)
+      return c.i64(number.constant);
+    return c.load(c.b.getI64Type(), dims,
+                  8 * (int64_t(number.word) - kernel.getNumOperands()));
+  };
+  Value any;
+  for (const Reach &reach :
+       familyOf(kernel.getFamily())
+           .getReaches(kernel, variant, *targetOf(kernel))) {
+    Value rows = arith::MinSIOp::create(c.b, c.loc, valueOf(reach.rows),
+                                        c.i64(reach.most));
+    Value span = arith::MulIOp::create(c.b, c.loc, rows, valueOf(reach.stride));
+    Value beyond =
+        arith::CmpIOp::create(c.b, c.loc, arith::CmpIPredicate::sgt, span,
+                              c.i64(kReachBytes * 8 / reach.bits));
+    any = any ? arith::OrIOp::create(c.b, c.loc, any, beyond) : beyond;
+  }
+  return any;
+}
+
 /// void plan(const int64_t *dims, hk_launch_plan *plan)
 void LowerToLLVMPass::makePlan(KernelOp kernel) {
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
@@ -209,7 +238,7 @@ void LowerToLLVMPass::makePlan(KernelOp kernel) {
   };
   auto variants = kernel.getVariants();
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value chosen = constant(-1);
+  Value chosen = constant(HK_PLAN_NOTHING);
   std::array<Value, 3> grid{zero, zero, zero};
   // The first variant whose condition holds wins: build the chain from the
   // last.
@@ -224,7 +253,11 @@ void LowerToLLVMPass::makePlan(KernelOp kernel) {
     auto select = [&](Value yes, Value no) -> Value {
       return arith::SelectOp::create(builder, loc, condition, yes, no);
     };
-    chosen = select(constant(v), chosen);
+    Value number = constant(v);
+    if (Value beyond = isOutOfReach(c, variants[v], entry->getArgument(0)))
+      number = arith::SelectOp::create(builder, loc, beyond,
+                                       constant(HK_PLAN_TOO_FAR), number);
+    chosen = select(number, chosen);
     Value sizes[] = {terminator.getX(), terminator.getY(), terminator.getZ()};
     for (int i = 0; i < 3; ++i)
       grid[i] = select(map.lookupOrDefault(sizes[i]), grid[i]);
@@ -232,7 +265,8 @@ void LowerToLLVMPass::makePlan(KernelOp kernel) {
   for (int i = 0; i < 3; ++i) {
     Value empty = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         grid[i], zero);
-    chosen = arith::SelectOp::create(builder, loc, empty, constant(-1), chosen);
+    chosen = arith::SelectOp::create(builder, loc, empty,
+                                     constant(HK_PLAN_NOTHING), chosen);
     c.store(c.fromIndex(grid[i], builder.getI32Type()), entry->getArgument(1),
             kPlanGrid + 4 * i);
   }

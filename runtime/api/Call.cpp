@@ -150,6 +150,12 @@ Status CallContext::launchKernel(uint32_t index, const uint64_t *words) {
   // Dimensions are 64-bit words too, behind the pointers.
   kernel.plan(reinterpret_cast<const int64_t *>(words + kernel.num_pointers),
               &plan);
+  if (plan.variant == HK_PLAN_TOO_FAR)
+    return makeError(HK_INVALID_ARGUMENT,
+                     "function '%s', kernel '%s': the rows of a tile of an "
+                     "operand span 4 GiB or more, further than this device's "
+                     "kernels address; pass smaller tensors",
+                     function.abi->name, kernel.name);
   if (plan.variant < 0 || !plan.grid[0] || !plan.grid[1] || !plan.grid[2])
     return {};
   if (static_cast<uint32_t>(plan.variant) >= kernel.num_variants)

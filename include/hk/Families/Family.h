@@ -36,6 +36,21 @@ struct FusionContext {
   Operation *joining = nullptr;
 };
 
+/// Rows of an operand of which a block reads `most` at offsets of 32 bits from
+/// the first one; `stride` elements of `bits` bits lie between two.
+struct Reach {
+  hk_number_abi rows;
+  int64_t most;
+  hk_number_abi stride;
+  int64_t bits;
+};
+
+/// Whether blocks read rows through buffer descriptors, whose offsets have 32
+/// bits (kernels/device/mma/view.h).
+inline bool readsAtOffsets(const ::hk::Target &target) {
+  return target.arch != ::hk::Arch::Host && target.arch != ::hk::Arch::Sm90a;
+}
+
 class Family {
 public:
   virtual ~Family() = default;
@@ -154,6 +169,14 @@ public:
   virtual SmallVector<hk_tensor_map_abi>
   getTensorMaps(KernelOp kernel, VariantOp variant) const {
     (void)kernel, (void)variant;
+    return {};
+  }
+
+  /// What blocks of `variant` read at offsets of 32 bits. A launch whose rows
+  /// lie further apart than those reach is refused.
+  virtual SmallVector<Reach> getReaches(KernelOp kernel, VariantOp variant,
+                                        const ::hk::Target &target) const {
+    (void)kernel, (void)variant, (void)target;
     return {};
   }
 

@@ -49,13 +49,17 @@ struct hk_call_ctx {
 };
 
 /// How to launch: which variant, over how many blocks. variant < 0: nothing to
-/// do (zero rows).
+/// do (zero rows), or a refusal.
+#define HK_PLAN_NOTHING (-1)
+/// Rows of a tile span more than offsets of 32 bits reach.
+#define HK_PLAN_TOO_FAR (-2)
 typedef struct hk_launch_plan {
   int32_t variant;
   uint32_t grid[3];
 } hk_launch_plan;
 
-/// Host function outlined from the hk.variant regions of a kernel.
+/// Host function outlined from the hk.variant regions of a kernel. Behind
+/// the dims lie the strides, as in the words of a launch.
 typedef void (*hk_plan_fn)(const int64_t *dims, hk_launch_plan *plan);
 
 /// A kernel compiled for the host: one call runs one block. `lds` has lds_bytes

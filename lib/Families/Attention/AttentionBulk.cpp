@@ -13,6 +13,7 @@
 
 #include "../HeadMaps.h"
 #include "AttentionPlan.h"
+#include "Emission/ArgumentWords.h"
 #include "hk/Contract/Capability.h"
 
 using namespace mlir;
@@ -162,4 +163,31 @@ mlir::hk::attentionTensorMaps(KernelOp kernel, AttentionTileAttr tile) {
     addKeys(segment.value, op.getValueDims());
   }
   return maps;
+}
+
+SmallVector<Reach> mlir::hk::attentionReaches(KernelOp kernel,
+                                              AttentionTileAttr tile,
+                                              const ::hk::Target &target) {
+  FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
+  ::hk::AttentionTile pod = podOf(tile);
+  // What kernels/attention/matrix.h reads through views.
+  if (failed(attention) || !readsAtOffsets(target) ||
+      ::hk::attentionPath(target.arch, pod) != ::hk::AttentionPath::Matrix ||
+      ::hk::attentionWaveParts(target.arch, pod) > 1)
+    return {};
+  ArgumentWords words(kernel);
+  SmallVector<Reach> reaches;
+  for (const AttentionSegment &segment : attention->getSegments()) {
+    AttentionOp op = segment.getOp();
+    auto add = [&](int64_t operand, Value value, const CacheDims &dims) {
+      int64_t rows = attention->memoryDim(operand, dims.rows.front());
+      reaches.push_back(
+          {words.dimNumber(unsigned(operand), rows), tile.getBk(),
+           words.strideNumber(unsigned(operand), rows),
+           ::hk::info(*dtypeOf(tensorType(value).getElementType())).bits});
+    };
+    add(segment.key, op.getKey(), op.getKeyDims());
+    add(segment.value, op.getValue(), op.getValueDims());
+  }
+  return reaches;
 }

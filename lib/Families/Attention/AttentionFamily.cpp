@@ -152,6 +152,15 @@ public:
                                cast<AttentionTileAttr>(variant.getTile()));
   }
 
+  SmallVector<Reach> getReaches(KernelOp kernel, VariantOp variant,
+                                const ::hk::Target &target) const override {
+    return isMqaLogits(kernel)
+               ? SmallVector<Reach>()
+               : attentionReaches(kernel,
+                                  cast<AttentionTileAttr>(variant.getTile()),
+                                  target);
+  }
+
   SmallVector<int64_t>
   getSharedThreads(KernelOp kernel, const ::hk::Target &target) const override {
     return attentionSharedThreads(kernel, target);

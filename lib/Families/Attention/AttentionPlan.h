@@ -180,6 +180,9 @@ SmallVector<hk_tensor_map_abi> attentionTensorMaps(KernelOp kernel,
 SmallVector<::hk::AttentionTile> attentionTilesOf(const AttentionPlan &kernel,
                                                   const ::hk::Target &target,
                                                   int64_t threads);
+/// See Family::getReaches.
+SmallVector<Reach> attentionReaches(KernelOp kernel, AttentionTileAttr tile,
+                                    const ::hk::Target &target);
 /// See Family::getSharedThreads, getMicroseconds and getUnitShare.
 SmallVector<int64_t> attentionSharedThreads(KernelOp kernel,
                                             const ::hk::Target &target);

@@ -72,6 +72,10 @@ public:
   getTensorMaps(KernelOp kernel, VariantOp variant) const override {
     return gemmTensorMaps(kernel, cast<GemmTileAttr>(variant.getTile()));
   }
+  SmallVector<Reach> getReaches(KernelOp kernel, VariantOp variant,
+                                const ::hk::Target &target) const override {
+    return gemmReaches(kernel, cast<GemmTileAttr>(variant.getTile()), target);
+  }
   LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
                      StringRef prefix, raw_ostream &os) const override {
     return emitGemm(kernel, target, prefix, os);

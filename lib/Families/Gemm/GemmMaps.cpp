@@ -218,3 +218,27 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
   }
   return result;
 }
+
+SmallVector<Reach> mlir::hk::gemmReaches(KernelOp kernel, GemmTileAttr tile,
+                                         const ::hk::Target &target) {
+  if (!readsAtOffsets(target))
+    return {};
+  GemmPlan gemm = describeGemm(kernel);
+  ArgumentWords words(kernel);
+  SmallVector<Reach> reaches;
+  for (GemmSide side : {GemmSide::Lhs, GemmSide::Rhs}) {
+    GemmOperand operand = gemm.operand(side);
+    if (operand.gathered) // at addresses of their own
+      continue;
+    unsigned number = argument(operand.data);
+    int64_t along = operand.isKContiguous() ? operand.row : operand.k;
+    int64_t most = !operand.isKContiguous() ? tile.getBk()
+                   : side == GemmSide::Lhs  ? tile.getBm()
+                   : operand.alternates     ? 2 * tile.getBn()
+                                            : tile.getBn();
+    reaches.push_back({words.dimNumber(number, along), most,
+                       words.strideNumber(number, along),
+                       ::hk::info(operand.type()).bits});
+  }
+  return reaches;
+}

@@ -188,6 +188,10 @@ void noteStagedOperands(GemmPlan gemm, const ::hk::Target &target,
 gemmSizeOf(KernelOp kernel, GemmPlan gemm, int64_t rows,
            llvm::function_ref<int64_t(int64_t name, int64_t typical)> sizeOf);
 
+/// See Family::getReaches.
+SmallVector<Reach> gemmReaches(KernelOp kernel, GemmTileAttr tile,
+                               const ::hk::Target &target);
+
 /// See Family::getSharedThreads and getMicroseconds.
 SmallVector<int64_t> gemmSharedThreads(KernelOp kernel,
                                        const ::hk::Target &target);

@@ -100,6 +100,18 @@ public:
     return maps;
   }
 
+  SmallVector<Reach> getReaches(KernelOp joint, VariantOp variant,
+                                const ::hk::Target &target) const override {
+    SmallVector<Reach> reaches;
+    for (VariantOp part : problemVariants(joint, variant)) {
+      auto problem = cast<KernelOp>(part->getParentOp());
+      llvm::append_range(
+          reaches,
+          familyOf(problem.getFamily()).getReaches(problem, part, target));
+    }
+    return reaches;
+  }
+
   LogicalResult addVariants(KernelOp joint, const ::hk::Target &target,
                             DecisionLog &log) const override {
     return addJointVariants(joint, target, log);

@@ -212,6 +212,13 @@ TEST_P(CallTest, RefusesOutputsOfTheWrongSizeAndOverlaps) {
   EXPECT_HK_OK(call(add, {&x.tensor, &x.tensor, &fits.tensor}));
 }
 
+TEST_P(CallTest, RefusesRowsThatLieTooFarApart) {
+  Matrix x(device, {2, 8}), out(device, {2, 8});
+  EXPECT_HK_ERROR(call(fake.function("wrong_plan"), {&x.tensor, &out.tensor}),
+                  HK_INVALID_ARGUMENT, "'wrong_plan_kernel'",
+                  "span 4 GiB or more");
+}
+
 TEST_P(CallTest, ReportsBrokenModules) {
   Matrix x(device, {3, 8}), out(device, {3, 8});
   EXPECT_HK_ERROR(call(fake.function("wrong_plan"), {&x.tensor, &out.tensor}),
