@@ -31,6 +31,26 @@ func.func @twice(%q: tensor<8x2048x32x128xbf16>, %k: tensor<8x2048x8x128xbf16>, 
   return %0#0, %0#1, %0#2, %1#0, %1#1, %1#2 : tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>
 }
 
+// Windows on both sides and a soft cap are summed in order, too.
+// CHECK-LABEL: func.func @windowed
+// CHECK: hk.launch @attention_backward{{.*}}_in_order
+// CHECK-LABEL: func.func @capped
+// CHECK: hk.launch @attention_backward{{.*}}_in_order
+// TEXT: .softcap = false
+// TEXT: .windowLeft = 1023,
+// TEXT-NEXT: .windowRight = 64,
+// TEXT: using v0 = OrderedAttentionBackward<kSpec, AttentionBackwardTile{128, 64, 12, 2}, 8>;
+// TEXT: .softcap = true
+// TEXT: using v0 = OrderedAttentionBackward<kSpec, AttentionBackwardTile{128, 64, 12, 2}, 8>;
+func.func @windowed(%q: tensor<8x2048x32x128xbf16>, %k: tensor<8x2048x8x128xbf16>, %do: tensor<8x2048x32x128xbf16>, %l: tensor<8x2048x32xf32>) -> (tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>) {
+  %0:3 = hk.attention_backward %q, %k, %k, %do, %l, %l scale 0.125 window_left 1023 window_right 64 : tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x32x128xbf16>, tensor<8x2048x32xf32> -> tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>
+  return %0#0, %0#1, %0#2 : tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>
+}
+func.func @capped(%q: tensor<8x2048x32x128xbf16>, %k: tensor<8x2048x8x128xbf16>, %do: tensor<8x2048x32x128xbf16>, %l: tensor<8x2048x32xf32>) -> (tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>) {
+  %0:3 = hk.attention_backward %q, %k, %k, %do, %l, %l scale 0.125 causal softcap 50.0 : tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x32x128xbf16>, tensor<8x2048x32xf32> -> tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>
+  return %0#0, %0#1, %0#2 : tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>
+}
+
 // Too few blocks; a size that is not known; heads of 64.
 // EXPLAIN-DAG: costlier-fused{{.*}}dq_in_order: blocks that wait for each other
 // EXPLAIN-DAG: size-unknown{{.*}}dq_in_order: how much memory

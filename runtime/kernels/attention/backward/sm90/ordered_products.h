@@ -158,11 +158,11 @@ private:
     int lane = laneId();
     int row =
         this->group * kWarpgroupRows + waveId() % kGroupWarps * 16 + lane % 16;
+    u32 first = to + row * kBulkRowBytes + u32(lane / 16 ^ row % 8) * 16;
     HK_UNROLL for (int i = 0; i < 4; ++i) {
       // Rows and 8 below of columns 16 i, then of 16 i + 8.
       u32 v[4] = {ds[4 * i], ds[4 * i + 1], ds[4 * i + 2], ds[4 * i + 3]};
-      int unit = (2 * i + lane / 16) ^ (row % 8);
-      storeMatrices(to + row * kBulkRowBytes + unit * 16, v);
+      storeMatrices(first ^ i * 32, v);
     }
   }
 
