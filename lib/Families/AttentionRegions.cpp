@@ -44,6 +44,25 @@ private:
   static constexpr StringLiteral kPositions[] = {"sequence", "head",    "query",
                                                  "key",      "queries", "keys"};
 
+  /// Whether a score of -inf, a key that is not seen, must become a weight of
+  /// 0: there is no softmax that does, and an infinity in a constant or in what
+  /// is read.
+  static bool hidesKeys(Block &block, unsigned numScalars) {
+    auto attention = dyn_cast<AttentionOp>(block.getParentOp());
+    if (!attention || attention.getNormalizer() != Normalizer::none)
+      return false;
+    auto isFloat = [](Value value) {
+      return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+    };
+    return llvm::any_of(block.getArguments().drop_front(numScalars), isFloat) ||
+           llvm::any_of(block.getOps<ConstantOp>(), [&](ConstantOp op) {
+             return isFloat(op.getResult()) &&
+                    llvm::any_of(
+                        op.getValue().getValues<APFloat>(),
+                        [](const APFloat &v) { return v.isInfinity(); });
+           });
+  }
+
   void write(Block &block, StringRef name, unsigned numScalars) {
     bool hasScore = numScalars > std::size(kPositions);
     os << "  HK_DEV float " << name << "([[maybe_unused]] const u64 *words";
@@ -68,7 +87,12 @@ private:
       puller.bindTo(block.getArgument(numScalars + unsigned(index)),
                     kernel.getSpecBlock().getArgument(unsigned(operand)));
     Expr result = puller.pullScalar(block.getTerminator()->getOperand(0), {});
-    out.line("return " + result.text + ";");
+    if (hasScore && hidesKeys(block, numScalars)) {
+      out.line("float r = " + result.text + ";");
+      out.line("return r == kMinusInf ? 0.f : r;");
+    } else {
+      out.line("return " + result.text + ";");
+    }
     out.print(os, 4);
     os << "  }\n";
   }

@@ -176,7 +176,7 @@ LogicalResult Row::applyRegions() {
   if (p.score.exists() && !seen.scores.empty() &&
       failed(applyRegion(p.score, true, seen.scores)))
     return failure();
-  if (p.op.getNormalizer() == Normalizer::softmax)
+  if (p.op.getNormalizer() == Normalizer::softmax || p.score.exists())
     dropHidden();
   if (p.weight.exists() && !seen.scores.empty())
     return applyRegion(p.weight, false, seen.factors);

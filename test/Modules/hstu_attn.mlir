@@ -22,6 +22,25 @@ func.func @plain(%q: tensor<90x2x64xbf16>, %k: tensor<90x2x64xbf16>, %v: tensor<
   }
   return %out : tensor<90x2x64xbf16>
 }
+// A score of -inf is that of a key that is not seen, without a softmax, too.
+func.func @hidden(%q: tensor<90x2x64xbf16>, %k: tensor<90x2x64xbf16>, %v: tensor<90x2x64xbf16>, %bounds: tensor<4xi32>) -> tensor<90x2x64xbf16> {
+  %out = hk.attention %q, %k, %v q_offsets %bounds kv_offsets %bounds scale 0.3 causal normalizer none : tensor<90x2x64xbf16>, tensor<90x2x64xbf16>, tensor<90x2x64xbf16> q_offsets tensor<4xi32> kv_offsets tensor<4xi32> -> tensor<90x2x64xbf16> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    %zero = hk.constant 0 : tensor<i32>
+    %one = hk.constant 1 : tensor<i32>
+    %d = hk.sub %i, %j : tensor<i32>
+    %self = hk.compare eq %i, %j : tensor<i32> -> tensor<i1>
+    %past = hk.compare gt %d, %zero : tensor<i32> -> tensor<i1>
+    %y = hk.silu %s : tensor<f32>
+    %n = hk.constant 0.015625 : tensor<f32>
+    %w = hk.mul %y, %n : tensor<f32>
+    %none = hk.constant 0xFF800000 : tensor<f32>
+    %p0 = hk.select %past, %w, %none : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
+    %p2 = hk.select %self, %w, %p0 : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
+    hk.yield %p2 : tensor<f32>
+  }
+  return %out : tensor<90x2x64xbf16>
+}
 func.func @targets(%q: tensor<90x2x128xbf16>, %k: tensor<90x2x128xbf16>, %v: tensor<90x2x128xbf16>, %bounds: tensor<4xi32>, %targets: tensor<3xi32>) -> tensor<90x2x128xbf16> {
   %out = hk.attention %q, %k, %v q_offsets %bounds kv_offsets %bounds reads (%targets) scale 0.3 causal normalizer none : tensor<90x2x128xbf16>, tensor<90x2x128xbf16>, tensor<90x2x128xbf16> q_offsets tensor<4xi32> kv_offsets tensor<4xi32> reads (tensor<3xi32>) -> tensor<90x2x128xbf16> score {
   ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %t: tensor<3xi32>):

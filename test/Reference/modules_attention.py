@@ -233,7 +233,8 @@ def visible(n, targets, contextual, window):
 
 
 for function, kinds, size, width, targets, contextual, window in [
-        ("plain", "bf16", 64, 64, False, 0, 0), ("targets", "bf16", 128, 128, True, 0, 0), ("window", "f16", 32, 64, False, 0, 16),
+        ("plain", "bf16", 64, 64, False, 0, 0), ("hidden", "bf16", 64, 64, False, 0, 0),
+        ("targets", "bf16", 128, 128, True, 0, 0), ("window", "f16", 32, 64, False, 0, 16),
         ("contextual", "bf16", 64, 64, False, 5, 0), ("all", "bf16", 64, 32, True, 4, 12)]:
     q, k, v = normal(kinds, 90, 2, size), normal(kinds, 90, 2, size), normal(kinds, 90, 2, width)
     count, parts = np.array([3, 0, 6], i32), []
