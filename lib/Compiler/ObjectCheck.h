@@ -41,8 +41,9 @@ public:
 };
 
 /// AMD: every variant's entry point exists, its LDS equals the contract's bytes
-/// and is within the limit, nothing spills (else a SpillError), and as many
-/// blocks are resident as the source promises. sm_90a: every entry point exists
+/// and is within the limit, nothing spills (else a SpillError), but for scalar
+/// registers that a last tile keeps in lanes of others, and as many blocks are
+/// resident as the source promises. sm_90a: every entry point exists
 /// and waits for the kernel before; for its LDS the static_assert in the kernel
 /// is the proof. Host: nothing to read.
 llvm::Error checkObject(const ::hk::Target &target, const KernelRecord &kernel,

@@ -33,6 +33,8 @@ struct VariantRecord {
   uint32_t threads = 0;
   uint32_t ldsBytes = 0;
   std::vector<hk_tensor_map_abi> maps;
+  /// Its registers spill, and the family has no other tile.
+  bool isLast = false;
 };
 
 /// A tensor that a kernel is launched on; `sizes` as in SymShapeAttr.

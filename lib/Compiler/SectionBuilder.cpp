@@ -158,6 +158,7 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
     v.ldsBytes = variant.getLdsBytes();
     auto maps = family.getTensorMaps(kernel, variant);
     v.maps.assign(maps.begin(), maps.end());
+    v.isLast = isKnownToSpill(kernel, variant.getTile());
     record.variants.push_back(std::move(v));
   }
   return record;
