@@ -9,20 +9,21 @@
 // APART-NOT: in_order
 // APART-NOT: turns
 
-// 8 sequences of 8 key heads are 64 pairs of 2048 / 128 = 16 tiles of keys; 4 heads of 32
-// tiles of queries each are 128, which 16 blocks finish. 60 pairs go up, with 32 blocks
-// each, 4 down with 16; the last 9 pairs are finished at the end: 2128.
+// 8 sequences of 8 key heads, each with 2 times 2 query heads, are 128 pairs of 2048 / 128
+// = 16 tiles of keys; 2 heads of 32 tiles of queries each are 64, which 8 blocks finish.
+// 124 pairs go up, with 24 blocks each, 4 down with 16; the last 9 pairs are finished at
+// the end: 3112. Behind 8192 parts of dq lie 8 * 8 * 16 sums of keys, of 4 rows each.
 // CHECK-LABEL: hk.kernel @attention_backward_in_order attention_backward
-// CHECK-SAME: #hk.shape<[8192, 8192]>, #hk.shape<[8192]>] aligns
+// CHECK-SAME: #hk.shape<[12288, 8192]>, #hk.shape<[9216]>] aligns
 // CHECK: hk.variant @v0 #hk.attention_backward_tile<rows = 128, walked = 64, waves = 12, stages = 2> threads 384 lds 232448
-// CHECK: hk.launch_dims if %true grid(%c2128, %c1, %c1)
+// CHECK: hk.launch_dims if %true grid(%c3112, %c1, %c1)
 // CHECK-NOT: hk.variant @v1
 
 // CHECK-LABEL: func.func @twice
-// CHECK: %[[TURNS:.*]] = memref.view {{.*}} to memref<8192xi32>
-// CHECK: hk.launch @zero_8192_turns outs(%[[TURNS]] :
+// CHECK: %[[TURNS:.*]] = memref.view {{.*}} to memref<9216xi32>
+// CHECK: hk.launch @zero_9216_turns outs(%[[TURNS]] :
 // CHECK-NEXT: hk.launch @attention_backward_in_order {{.*}} reads [false, false, false, true, true]
-// CHECK: hk.launch @zero_8192_turns
+// CHECK: hk.launch @zero_9216_turns
 // CHECK: hk.launch @attention_backward_in_order
 // TEXT: using v0 = OrderedAttentionBackward<kSpec, AttentionBackwardTile{128, 64, 12, 2}, 8>;
 func.func @twice(%q: tensor<8x2048x32x128xbf16>, %k: tensor<8x2048x8x128xbf16>, %do: tensor<8x2048x32x128xbf16>, %l: tensor<8x2048x32xf32>) -> (tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>) {
@@ -31,11 +32,14 @@ func.func @twice(%q: tensor<8x2048x32x128xbf16>, %k: tensor<8x2048x8x128xbf16>, 
   return %0#0, %0#1, %0#2, %1#0, %1#1, %1#2 : tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x32x128xbf16>, tensor<8x2048x8x128xbf16>, tensor<8x2048x8x128xbf16>
 }
 
-// Windows on both sides and a soft cap are summed in order, too.
+// Windows on both sides and a soft cap are summed in order, too. With a left window
+// blocks of neighbouring keys stay beside each other, so one walks over all 4 heads.
 // CHECK-LABEL: func.func @windowed
-// CHECK: hk.launch @attention_backward{{.*}}_in_order
+// CHECK: hk.launch @zero_8192_turns
+// CHECK-NEXT: hk.launch @attention_backward{{.*}}_in_order
 // CHECK-LABEL: func.func @capped
-// CHECK: hk.launch @attention_backward{{.*}}_in_order
+// CHECK: hk.launch @zero_9216_turns
+// CHECK-NEXT: hk.launch @attention_backward{{.*}}_in_order
 // TEXT: .softcap = false
 // TEXT: .windowLeft = 1023,
 // TEXT-NEXT: .windowRight = 64,

@@ -52,6 +52,13 @@ constexpr int64_t orderedSumFloats(const AttentionBackwardTile &tile,
   return tile.walked * headDim;
 }
 
+/// f32 of the sums of a tile of keys that blocks of some heads of a group hand
+/// to those of the next, behind all parts of dq.
+constexpr int64_t orderedKeyFloats(const AttentionBackwardTile &tile,
+                                   int64_t headDim, int64_t valueDim) {
+  return tile.rows * (headDim + valueDim);
+}
+
 /// A GPU tile with fewer rows than a matrix fragment runs on the vector units.
 constexpr AttentionBackwardPath
 attentionBackwardPath(Arch arch, const AttentionBackwardTile &tile) {
@@ -125,7 +132,17 @@ inline constexpr int64_t kOrderedPairsBehind = 5;
 /// The last pairs, whose blocks own the first keys first.
 inline constexpr int64_t kOrderedPairsReversed = 4;
 
-/// Sizes of a launch that sums dq in order. A pair is a key head of a sequence.
+/// Heads of a group of `group` whose queries a block walks over. Where later
+/// keys are seen by fewer queries a block gets ahead of its neighbour with
+/// every head, until what one has read has left the L2 cache when the other one
+/// comes: then there are two, and blocks of the next heads add to what those
+/// before have summed of the same keys.
+constexpr int64_t orderedHeads(int64_t group, bool getsAhead) {
+  return !getsAhead ? group : group % 2 == 0 ? 2 : 1;
+}
+
+/// Sizes of a launch that sums dq in order. A pair is a key head of a sequence
+/// and the heads of its group that a block walks over.
 struct OrderedBackwardSizes {
   /// Of a pair: blocks that own keys, blocks that finish sums.
   int64_t pairs, ownTiles, finishers;
@@ -145,8 +162,8 @@ struct OrderedBackwardSizes {
 };
 constexpr OrderedBackwardSizes
 orderedBackwardSizes(const AttentionBackwardTile &tile, int64_t pairs,
-                     int64_t group, int64_t queries, int64_t keys) {
-  int64_t tiles = (queries + tile.walked - 1) / tile.walked * group;
+                     int64_t heads, int64_t queries, int64_t keys) {
+  int64_t tiles = (queries + tile.walked - 1) / tile.walked * heads;
   return {pairs, (keys + tile.rows - 1) / tile.rows,
           (tiles + kOrderedTilesEach - 1) / kOrderedTilesEach};
 }

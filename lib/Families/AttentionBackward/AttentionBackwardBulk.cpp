@@ -86,9 +86,18 @@ AttentionBackwardPlan::getOrderedVerdict(const ::hk::Target &target) const {
 }
 
 ::hk::OrderedBackwardSizes AttentionBackwardPlan::getOrderedSizes() const {
+  int64_t heads = getOrderedHeads();
   return ::hk::orderedBackwardSizes(::hk::kOrderedBackwardTile,
-                                    dim(operands.query, 0) * getKeyHeads(),
-                                    getGroup(), getQueries(), getKeys());
+                                    dim(operands.query, 0) * getKeyHeads() *
+                                        getGroup() / heads,
+                                    heads, getQueries(), getKeys());
+}
+
+int64_t AttentionBackwardPlan::getOrderedHeads() const {
+  // As kOrderedHeads in the kernels.
+  return ::hk::orderedHeads(getGroup(),
+                            (getOp().getCausal() || getOp().getWindowRight()) &&
+                                !getOp().getWindowLeft());
 }
 
 SmallVector<RankedTensorType>
@@ -100,12 +109,19 @@ mlir::hk::attentionBackwardSums(KernelOp kernel, const ::hk::Target &target) {
   constexpr ::hk::AttentionBackwardTile tile = ::hk::kOrderedBackwardTile;
   int64_t heads = plan->dim(plan->getOperands().query, 0) *
                   plan->getKeyHeads() * plan->getGroup();
-  int64_t tiles = heads * llvm::divideCeil(plan->getQueries(), tile.walked);
+  int64_t parts = heads * llvm::divideCeil(plan->getQueries(), tile.walked);
+  int64_t head = ::hk::kOrderedBackwardHead;
+  int64_t floats = ::hk::orderedSumFloats(tile, head);
+  // Of keys, if several blocks sum the same: see OrderedKeys in the kernels.
+  int64_t keys = plan->getOrderedHeads() == plan->getGroup()
+                     ? 0
+                     : heads / plan->getGroup() *
+                           llvm::divideCeil(plan->getKeys(), tile.rows);
+  int64_t keyRows = ::hk::orderedKeyFloats(tile, head, head) / floats;
   Builder builder(kernel.getContext());
-  return {RankedTensorType::get(
-              {tiles, ::hk::orderedSumFloats(tile, ::hk::kOrderedBackwardHead)},
-              builder.getF32Type()),
-          RankedTensorType::get({tiles}, builder.getI32Type())};
+  return {RankedTensorType::get({parts + keys * keyRows, floats},
+                                builder.getF32Type()),
+          RankedTensorType::get({parts + keys}, builder.getI32Type())};
 }
 
 SmallVector<hk_tensor_map_abi>

@@ -58,6 +58,8 @@ public:
   Verdict getOrderedVerdict(const ::hk::Target &target) const;
   /// The launch that does.
   ::hk::OrderedBackwardSizes getOrderedSizes() const;
+  /// Heads of a group that its blocks walk over.
+  int64_t getOrderedHeads() const;
 
 private:
   AttentionBackwardPlan(KernelOp kernel, AttentionBackwardOp op)

@@ -53,6 +53,11 @@ struct BulkBackwardConfig {
   };
 };
 
+/// See orderedHeads().
+template <AttentionBackwardSpec S>
+inline constexpr int kOrderedHeads = int(orderedHeads(
+    S.group, (S.causal || S.windowRight >= 0) && S.windowLeft < 0));
+
 /// The same of blocks that own keys, or queries.
 template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
 struct BulkBackwardWalk : BulkBackwardConfig<S, T> {
@@ -65,7 +70,9 @@ struct BulkBackwardWalk : BulkBackwardConfig<S, T> {
   static constexpr int kHeadBytes = Config::kHeadPanels * kPanel;
   static constexpr int kStageBytes = Config::kPanels * kPanel;
   /// Heads whose queries are walked over one after the other.
-  static constexpr int kHeads = kKeys ? S.group : 1;
+  static constexpr int kHeads = !kKeys           ? 1
+                                : sumsInOrder(T) ? kOrderedHeads<S>
+                                                 : S.group;
 
   /// Addresses in LDS: what is owned, the stages, of queries walked over what
   /// is subtracted from scores and from dp, barriers.

@@ -33,11 +33,13 @@ template <AttentionBackwardSpec S, AttentionBackwardTile T, int KEYHEADS>
 struct OrderedAttentionBackward {
   using Walk = OrderedBackwardWalk<S, T>;
   using Shared = typename Walk::Shared;
+  using Grid = OrderedBackwardGrid<S, T>;
+  using Work = typename Grid::Work;
   static constexpr int kThreads = Walk::kThreads;
 
   HK_MEM static void run(const AttentionBackwardArgs<S> &a,
                          const TensorMap *maps, BlockId id, Shared &shared) {
-    OrderedBackwardGrid<S, T> grid(a, KEYHEADS);
+    Grid grid(a, KEYHEADS);
     if constexpr (S.dsink)
       if (id.x >= u32(grid.blocks())) {
         u32 head = id.x - u32(grid.blocks());
@@ -45,24 +47,27 @@ struct OrderedAttentionBackward {
         return sinkGradient<S, kThreads>(a, head % S.group, head / S.group,
                                          reinterpret_cast<float *>(&shared));
       }
-    auto work = grid.workOf(id.x);
+    Work work = grid.workOf(id.x);
     if (work.pair >= u32(grid.pairs)) // there is none so far in front
       return beginAfterLast();
     BackwardBlock w;
-    u32 tile = work.owns ? work.tile : 0;
-    locateBackward<S, Own::Keys>(
-        a, work.pair / KEYHEADS * u32(grid.ownTiles) + tile,
-        work.pair % KEYHEADS, T.rows, w);
+    u32 tile = work.owns ? work.tile : 0, keyHead = work.keyHead();
+    locateBackward<S, Own::Keys>(a,
+                                 keyHead / KEYHEADS * u32(grid.ownTiles) + tile,
+                                 keyHead % KEYHEADS, T.rows, w);
     if (work.owns)
-      return runOwned(a, maps, w, work.down, shared);
+      return runOwned(a, maps, w, work, shared);
     beginAfterLast();
-    OrderedBackwardFinisher<S, T>::run(a, w, KEYHEADS, work.tile);
+    OrderedBackwardFinisher<S, T>::run(
+        a, w, OrderedTiles<S, T>(w, KEYHEADS, work.part()), work.tile);
   }
 
 private:
   HK_MEM static void runOwned(const AttentionBackwardArgs<S> &a,
                               const TensorMap *maps, const BackwardBlock &w,
-                              bool down, Shared &shared) {
+                              Work work, Shared &shared) {
+    u32 part = u32(sameInWarp(int(work.part())));
+    bool down = work.down;
     typename Walk::Layout lds(shared);
     begin(maps, lds);
     if (threadId() == 0)
@@ -73,12 +78,14 @@ private:
       giveRegisters<Walk::kCopyRegisters>();
       int warp = sameInWarp(waveId() % kGroupWarps);
       if (warp == 0)
-        BulkBackwardLoader<S, T, Own::Keys>{lds, maps, 0, down}.run(a);
+        BulkBackwardLoader<S, T, Own::Keys>{lds, maps, int(part) * Walk::kHeads,
+                                            down}
+            .run(a);
       else if (warp == 1 && laneId() == 0)
-        OrderedBackwardAdder<S, T>{lds, KEYHEADS, down}.run(a);
+        OrderedBackwardAdder<S, T>{lds, KEYHEADS, part, down}.run(a);
     } else {
       takeRegisters<Walk::kProductRegisters>();
-      OrderedBackwardProducts<S, T>(lds, group, down).run(a);
+      OrderedBackwardProducts<S, T>(lds, group, down).run(a, KEYHEADS, part);
     }
   }
 

@@ -8,7 +8,8 @@
 // What the blocks of ordered.h agree on: which part of the work a block has, in
 // which order blocks add to a tile of dq, and where a block has what in LDS.
 //
-// A *pair* is a key head of a sequence. A block owns T.rows keys of it. Of a
+// A *pair* is a key head of a sequence, and kOrderedHeads of its group. A block
+// owns T.rows keys of it, and walks over the queries of those heads. Of a
 // tile of T.walked queries the blocks that walk it add to dq one after the
 // other, from the last keys that it sees to the first; blocks begin in that
 // order and each walks its queries from the first it is seen by, so that one
@@ -28,17 +29,22 @@ namespace hk {
 /// Sizes of a launch, and what a block of it does.
 template <AttentionBackwardSpec S, AttentionBackwardTile T>
 struct OrderedBackwardGrid : OrderedBackwardSizes {
+  static constexpr int kHeads = kOrderedHeads<S>;
+  /// Pairs of a key head.
+  static constexpr u32 kParts = u32(S.group / kHeads);
   /// Of block i: owned keys, down or not, or finished tiles, or nothing.
   struct Work {
     u32 pair, tile;
     bool owns, down;
+    /// Among the key heads of all sequences; the part of its group.
+    HK_MEM u32 keyHead() const { return pair / kParts; }
+    HK_MEM u32 part() const { return pair % kParts; }
   };
 
   HK_MEM explicit OrderedBackwardGrid(const AttentionBackwardArgs<S> &a,
                                       u32 keyHeads)
-      : OrderedBackwardSizes(orderedBackwardSizes(T, a.batch * keyHeads,
-                                                  S.group, a.queries, a.keys)) {
-  }
+      : OrderedBackwardSizes(orderedBackwardSizes(
+            T, a.batch * keyHeads * kParts, kHeads, a.queries, a.keys)) {}
 
   HK_MEM Work workOf(u32 i) const {
     u32 up = u32(pairs - reversed()), each = u32(ownTiles + finishers);

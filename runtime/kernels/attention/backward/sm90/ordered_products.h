@@ -14,14 +14,15 @@
 // nothing is in flight, with p and dp: the values' product runs under ds and
 // its way to LDS, the heads' under that of the part of dq to the thread that
 // adds it, the scores of the next step behind the heads', and p of the next
-// step is made under its dp.
+// step is made under its dp. Blocks of other heads of the group, which own the
+// same keys, add up dK and dV, one after the other.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_ATTENTION_BACKWARD_SM90_ORDERED_PRODUCTS_H
 #define HK_KERNELS_ATTENTION_BACKWARD_SM90_ORDERED_PRODUCTS_H
 
-#include "kernels/attention/backward/sm90/ordered_config.h"
+#include "kernels/attention/backward/sm90/ordered_sums.h"
 #include "kernels/attention/backward/sm90/products.h"
 #include "kernels/device/tile/wgmma_panels.h"
 
@@ -46,7 +47,8 @@ public:
   HK_MEM OrderedBackwardProducts(const Layout &lds, int group, bool down)
       : Base(lds, 0, group), lds(lds), down(down) {}
 
-  HK_MEM void run(const AttentionBackwardArgs<S> &a) {
+  /// `part`: of the heads of the group.
+  HK_MEM void run(const AttentionBackwardArgs<S> &a, u32 keyHeads, u32 part) {
     typename Heads::Registers heads;
     typename Values::Registers values;
     HK_UNROLL for (float &v : heads) v = 0;
@@ -58,12 +60,38 @@ public:
     if (steps.count() > 0)
       walk(a, steps, heads, values);
     w = lds.getBlock();
+    if constexpr (OrderedBackwardGrid<S, T>::kParts > 1)
+      if (!sumOfGroup(OrderedKeys<S, T>(a, w, keyHeads), part, heads, values))
+        return;
     BackwardResults<S, Own::Keys> results = resultsOf<S, Own::Keys>(a, w);
     this->template store<S.headDim>(w, results.head, heads, a.scale);
     this->template store<S.valueDim>(w, results.value, values, 1.f);
   }
 
 private:
+  /// Adds what other heads of the group give the same keys, in their order.
+  /// False: heads behind these go on.
+  HK_MEM static bool sumOfGroup(const OrderedKeys<S, T> &keys, u32 part,
+                                typename Heads::Registers &heads,
+                                typename Values::Registers &values) {
+    constexpr int threads = OrderedKeys<S, T>::kThreads;
+    if (part > 0) {
+      if (threadId() == 0)
+        awaitWord(keys.turn, part);
+      barrierOfSome<2, threads>();
+      keys.add(0, heads);
+      keys.add(Heads::kRegisters, values);
+    }
+    if (part + 1 == OrderedBackwardGrid<S, T>::kParts)
+      return true;
+    keys.leave(0, heads);
+    keys.leave(Heads::kRegisters, values);
+    barrierOfSome<2, threads>();
+    if (threadId() == 0)
+      releaseWord(keys.turn, part + 1);
+    return false;
+  }
+
   HK_MEM void walk(const AttentionBackwardArgs<S> &a,
                    typename Walk::Steps steps, typename Heads::Registers &heads,
                    typename Values::Registers &values) {

@@ -23,16 +23,19 @@
 
 namespace hk {
 
-/// The tiles of queries of a key head's heads, one head after the other.
+/// The tiles of queries of a pair, one head after the other.
 template <AttentionBackwardSpec S, AttentionBackwardTile T>
 struct OrderedTiles {
+  static constexpr int kHeads = kOrderedHeads<S>;
   int each; // of a head
-  i64 first;
-  HK_MEM OrderedTiles(const BackwardBlock &w, u32 keyHeads)
-      : each((w.queries + T.walked - 1) / T.walked),
-        first((i64(w.sequence) * keyHeads + w.head) * S.group * each) {}
+  int head; // of the group, the pair's first
+  u32 first;
+  HK_MEM OrderedTiles(const BackwardBlock &w, u32 keyHeads, u32 part)
+      : each((w.queries + T.walked - 1) / T.walked), head(int(part) * kHeads),
+        first(((u32(w.sequence) * keyHeads + w.head) * S.group + head) * each) {
+  }
   HK_MEM i64 at(int head, int tile) const {
-    return first + i64(head) * each + tile;
+    return first + u32(head * each + tile);
   }
 };
 
@@ -41,13 +44,13 @@ template <AttentionBackwardSpec S, AttentionBackwardTile T>
 struct OrderedBackwardAdder {
   using Walk = OrderedBackwardWalk<S, T>;
   typename Walk::Layout lds;
-  u32 keyHeads;
+  u32 keyHeads, part;
   bool down;
 
   HK_MEM void run(const AttentionBackwardArgs<S> &a) const {
     BackwardBlock w = lds.getBlock();
     typename Walk::Steps steps = Walk::stepsOf(w);
-    OrderedTiles<S, T> tiles(w, keyHeads);
+    OrderedTiles<S, T> tiles(w, keyHeads, part);
     auto step = steps.begin(down);
     for (u32 use = 0; int(use) < steps.count(); ++use) {
       add(a, tiles.at(step.head, step.tile), turnOf(w, step.tile), use);
@@ -82,6 +85,39 @@ private:
   }
 };
 
+/// What pairs of one key head sum of the same keys, one after the other: the
+/// accumulators of a block, behind all parts of dq.
+template <AttentionBackwardSpec S, AttentionBackwardTile T> struct OrderedKeys {
+  using Walk = OrderedBackwardWalk<S, T>;
+  static constexpr int kThreads = Walk::kGroups * kWarpgroup;
+  Global<f32x4> sums; // of this thread, kThreads apart
+  Global<u32> turn;
+
+  HK_MEM OrderedKeys(const AttentionBackwardArgs<S> &a, const BackwardBlock &w,
+                     u32 keyHeads) {
+    u32 heads = u32(a.batch) * keyHeads * S.group;
+    u32 parts = heads * (u32(w.queries + T.walked - 1) / T.walked);
+    u32 keys = (u32(w.sequence) * keyHeads + w.head) *
+                   (u32(w.keys + T.rows - 1) / T.rows) +
+               u32(w.first) / T.rows;
+    sums = (Global<f32x4>)(a.sums + i64(parts) * Walk::kSumFloats +
+                           keys * orderedKeyFloats(T, S.headDim, S.valueDim)) +
+           threadId();
+    turn = a.turns + parts + keys;
+  }
+  /// Adds what the pairs before have left, the first `n` words from `from` on.
+  template <int N> HK_MEM void add(int from, float (&sum)[N]) const {
+    HK_UNROLL for (int i = 0; i < N; i += 4) {
+      f32x4 v = sums[(from + i) / 4 * kThreads];
+      HK_UNROLL for (int e = 0; e < 4; ++e) sum[i + e] += v[e];
+    }
+  }
+  template <int N> HK_MEM void leave(int from, const float (&sum)[N]) const {
+    HK_UNROLL for (int i = 0; i < N; i += 4) sums[(from + i) / 4 * kThreads] =
+        f32x4{sum[i], sum[i + 1], sum[i + 2], sum[i + 3]};
+  }
+};
+
 /// Whole sums of some tiles of queries of a pair, to dq.
 template <AttentionBackwardSpec S, AttentionBackwardTile T>
 struct OrderedBackwardFinisher {
@@ -93,14 +129,14 @@ struct OrderedBackwardFinisher {
 
   /// `part`: tiles from part * kOrderedTilesEach on.
   HK_MEM static void run(const AttentionBackwardArgs<S> &a,
-                         const BackwardBlock &w, u32 keyHeads, u32 part) {
-    OrderedTiles<S, T> tiles(w, keyHeads);
+                         const BackwardBlock &w,
+                         const OrderedTiles<S, T> &tiles, u32 part) {
     int from = int(part) * int(kOrderedTilesEach);
-    int count = minOf(int(kOrderedTilesEach), S.group * tiles.each - from);
+    int count = minOf(int(kOrderedTilesEach), tiles.kHeads * tiles.each - from);
     if (threadId() < count) {
       int i = from + threadId();
       SeenTiles<S, T> seen(w, i % tiles.each);
-      awaitWord(a.turns + tiles.first + i, u32(seen.end - seen.first));
+      awaitWord(a.turns + (tiles.first + i), u32(seen.end - seen.first));
     }
     barrier();
     if (threadId() >= kThreads)
@@ -121,10 +157,10 @@ private:
                           const OrderedTiles<S, T> &tiles, int i,
                           float (&sum)[kEach]) {
     SeenTiles<S, T> seen(w, i % tiles.each);
-    auto from =
-        (Global<const f32x4>)(a.sums + (tiles.first + i) * Walk::kSumFloats) +
-        threadId() / kWarpgroup * (kEach / 4 * kWarpgroup) +
-        threadId() % kWarpgroup;
+    auto from = (Global<const f32x4>)(a.sums +
+                                      i64(tiles.first + i) * Walk::kSumFloats) +
+                threadId() / kWarpgroup * (kEach / 4 * kWarpgroup) +
+                threadId() % kWarpgroup;
     HK_UNROLL for (int e = 0; e < kEach; e += 4) {
       f32x4 v = {};
       if (seen.first < seen.end)
@@ -140,7 +176,8 @@ private:
         i % tiles.each * T.walked + waveId() % kGroupWarps * 16 + laneId() / 4;
     Global<Storage<S.outType>> head =
         a.dq + w.sequence * a.dqStride.sequence +
-        (i64(w.head) * S.group + i / tiles.each) * a.dqStride.head +
+        (i64(w.head) * S.group + tiles.head + i / tiles.each) *
+            a.dqStride.head +
         threadId() / kWarpgroup * kColumns;
     HK_UNROLL for (int r = 0; r < 2; ++r) {
       int query = row + 8 * r;
