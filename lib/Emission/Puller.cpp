@@ -12,6 +12,7 @@
 
 #include "ArgumentWords.h"
 #include "PullTable.h"
+#include "Signs.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -188,12 +189,30 @@ AffineExpr Puller::size(DimName name) {
   return expr;
 }
 
+/// The quotient or the remainder towards minus infinity, which C's are not.
+static std::string floored(const std::string &x, const std::string &by,
+                           bool remainder) {
+  uint64_t size = 0;
+  if (!StringRef(by).getAsInteger(10, size) && llvm::isPowerOf2_64(size))
+    return remainder
+               ? "(" + x + " & " + std::to_string(size - 1) + ")"
+               : "(" + x + " >> " + std::to_string(llvm::Log2_64(size)) + ")";
+  std::string rest = x + " % " + by;
+  return remainder ? "(" + rest + " + (" + rest + " < 0 ? " + by + " : 0))"
+                   : "(" + x + " / " + by + " - (" + rest + " < 0))";
+}
+
 std::string Puller::text(AffineExpr expr) const {
   if (auto c = dyn_cast<AffineConstantExpr>(expr))
     return std::to_string(c.getValue());
   if (auto s = dyn_cast<AffineSymbolExpr>(expr))
     return symbols[s.getPosition()].name;
   auto binary = cast<AffineBinaryOpExpr>(expr);
+  bool divides = expr.getKind() == AffineExprKind::FloorDiv ||
+                 expr.getKind() == AffineExprKind::Mod;
+  if (divides && !isNonNegative(binary.getLHS()))
+    return floored(text(binary.getLHS()), text(binary.getRHS()),
+                   expr.getKind() == AffineExprKind::Mod);
   StringRef op;
   switch (expr.getKind()) {
   case AffineExprKind::Add:
