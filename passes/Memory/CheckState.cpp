@@ -31,14 +31,40 @@ using namespace mlir::hk;
 namespace {
 struct CheckStatePass : mlir::hk::impl::HKCheckStateBase<CheckStatePass> {
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<func::FuncOp>())
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      llvm::SmallDenseSet<Value> written;
       for (Block &block : func.getBody())
         for (auto launch : block.getOps<LaunchOp>())
           for (OpOperand &out : launch.getDpsInitsMutable()) {
             unsigned index = out.getOperandNumber() - launch.getInputs().size();
+            written.insert(memoryOf(out.get()));
             if (launch.getReadsOut()[index] && failed(check(func, launch, out)))
               return signalPassFailure();
           }
+      warnOfUnwritten(func, written);
+    }
+  }
+
+  /// What is never written costs its caller a tensor of its own and tells that
+  /// the model may lack a write.
+  static void warnOfUnwritten(func::FuncOp func,
+                              const llvm::SmallDenseSet<Value> &written) {
+    if (func.isDeclaration())
+      return;
+    for (BlockArgument argument : func.getArguments()) {
+      unsigned number = argument.getArgNumber();
+      if (!func.getArgAttr(number, kStateAttrName) ||
+          written.contains(argument))
+        continue;
+      auto name = func.getArgAttrOfType<StringAttr>(number, kNameAttrName);
+      emitWarning(argument.getLoc())
+          << "nothing writes state "
+          << (name ? "'" + name.getValue() + "'" : "#" + Twine(number)).str()
+          << " of @" << func.getName()
+          << ", so it never changes; write into it, or make it an input "
+             "(without '"
+          << kStateAttrName << "')";
+    }
   }
 
   /// The value that first had the memory of `value`.

@@ -57,3 +57,22 @@ func.func @view(%x: tensor<2x1x64xbf16>, %slots: tensor<2xi32>, %cache: tensor<1
   %1 = hk.launch @read ins(%v : tensor<64xbf16>) outs(%e : tensor<64xbf16>) reads [false] -> tensor<64xbf16>
   return %1, %0 : tensor<64xbf16>, tensor<1x32x1x64xbf16>
 }
+
+// -----
+
+// A state that is only read, and one that is not used at all.
+hk.kernel @read rowwise inputs 1 shapes [#hk.shape<[2, 64]>, #hk.shape<[2, 64]>] aligns [16, 16] {
+  hk.spec {
+  ^bb0(%x: tensor<2x64xbf16>, %y: tensor<2x64xbf16>):
+    %c = hk.add %x, %x : tensor<2x64xbf16>
+    hk.yield %c : tensor<2x64xbf16>
+  }
+}
+// expected-warning @below {{nothing writes state 'cache' of @unwritten, so it never changes; write into it, or make it an input (without 'hk.state')}}
+func.func @unwritten(%cache: tensor<2x64xbf16> {hk.state, hk.name = "cache"},
+// expected-warning @below {{nothing writes state #1 of @unwritten}}
+    %other: tensor<2x64xbf16> {hk.state}) -> tensor<2x64xbf16> {
+  %out = tensor.empty() : tensor<2x64xbf16>
+  %0 = hk.launch @read ins(%cache : tensor<2x64xbf16>) outs(%out : tensor<2x64xbf16>) reads [false] -> tensor<2x64xbf16>
+  return %0 : tensor<2x64xbf16>
+}
