@@ -16,6 +16,7 @@
 
 #include "hk/Contract/AttentionTiles.h"
 #include "hk/Contract/Calibration.h"
+#include "hk/Contract/CostGroups.h"
 #include "hk/Contract/GemmTiles.h"
 #include "hk/Contract/GroupTiles.h"
 #include "hk/Contract/Order.h"
@@ -199,19 +200,20 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   double rowTiles = size.block
                         ? double(tilesOfRuns(size.m, tile.bm, size.block))
                         : ceilDiv(double(size.m), tile.bm * tile.cluster);
-  double tiles =
-      rowTiles * ceilDiv(double(size.n), columns) * double(size.batches);
+  double columnTiles = ceilDiv(double(size.n), columns) * double(size.batches);
   int64_t clusters = residentClusters(target, tile.cluster);
-  double rounds = ceilDiv(tiles, double(clusters));
-  double step = 4.0 * tile.bn * (1 + C::kNarrow * (256 - tile.bn) / 256);
+  double rounds = ceilDiv(rowTiles * columnTiles, double(clusters));
+  double width = instructionColumns(tile, size.m);
+  double step = 4.0 * width * (1 + C::kNarrow * (256 - width) / 256);
   if (shape.scaled)
     step *= 1 + C::kScaledFold;
   else if (isFp8(shape.operand))
     step *= 1 + C::kFold;
   if (tile.cluster == 1)
     step *= 1 + C::kAlone;
-  if (tile.wm == 1)
+  if (tile.wm * tile.wn == 1)
     step *= C::kHalfTile;
+  step = costMax(step, isSwapped(tile) ? kChainClocks : 0);
   double clocks = ceilDiv(double(size.k), tile.bk) * step +
                   C::kEpilogueClocks * tile.bn / 256;
   double compute =
@@ -219,12 +221,12 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   // Tiles of groups follow each other, so that all units read all the time.
   double share = shape.grouped ? C::kBulkMemory : C::kTallMemory;
   double memory = gemmBytes(shape, size) / (target.memoryGBps * 1e3 * share);
-  if (!shape.grouped) {
-    double rows = tile.bm * tile.cluster + tile.bn;
-    double cache = tiles * rows * kBulkRowBytes *
-                   ceilDiv(double(size.k), tile.bk) / C::kCacheBytes;
-    memory = costMax(memory, cache);
-  }
+  double rows = shape.grouped ? rowsFromCache(tile, size.m)
+                              : rowTiles * (tile.bm * tile.cluster + tile.bn);
+  if (!shape.grouped || shape.scaled)
+    memory =
+        costMax(memory, columnTiles * rows * kBulkRowBytes *
+                            ceilDiv(double(size.k), tile.bk) / C::kCacheBytes);
   double apart = shape.grouped ? C::kGroupsApart * (compute + memory) : 0;
   return target.launchMicroseconds + costMax(compute, memory) + apart;
 }

@@ -65,6 +65,22 @@ constexpr GemmTileRow warpSpecialised(int32_t bn, int32_t stages, bool folds,
           cluster};
 }
 
+/// A row for groups of some hundred rows: 128 rows of B, and as many of a group
+/// as it has, in steps of kGroupBoxRows.
+constexpr GemmTileRow swappedGroups(int32_t bm, int32_t stages) {
+  return {bm,
+          128,
+          kBulkRowBytes,
+          1,
+          2,
+          stages,
+          false,
+          true,
+          true,
+          false,
+          GemmLoop::WarpSpecialised};
+}
+
 /// A row for few rows: bn rows of B to a block, k split over a cluster.
 constexpr GemmTileRow skinny(int32_t bm, int32_t bn, int32_t stages,
                              int32_t cluster) {
@@ -181,6 +197,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     warpSpecialised(192, 4, true, 2),
     warpSpecialised(128, 6, true, 2),
     warpSpecialised(128, 6, true, 1),
+    swappedGroups(160, 5),
     warpSpecialised(256, 5, false, 5, /*groups=*/1),
     warpSpecialised(256, 5, false, 1, /*groups=*/1),
     warpSpecialised(128, 8, true, 1, /*groups=*/1),
@@ -356,12 +373,15 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
     return false;
   if (isFp8(shape.operand) && !row.fp8)
     return false;
+  // Products with scales along k have the L2 cache as their limit.
+  if (isSwapped(tile) && !(shape.grouped && shape.scaled))
+    return false;
   // Neighbouring tiles of rows may be of two groups.
   if (shape.grouped && row.cluster != 1)
     return false;
   // Few rows of one matrix have loops of their own; a cluster of such tiles has
   // some hundred.
-  if (!shape.grouped && row.wm == 1 && row.cluster == 1)
+  if (!shape.grouped && row.wm == 1 && row.wn == 1 && row.cluster == 1)
     return false;
   // A half of a pair has one scale of B; tried with groups only.
   if (shape.scaled &&

@@ -110,10 +110,25 @@ constexpr int32_t bulkBoxRows(int32_t rows, int32_t cluster) {
   return rows % (cluster * 8) == 0 ? rows / cluster : kBulkPanelColumns;
 }
 
+/// Whether the loop of warpgroups has rows of B as those of its instruction
+/// (gemm/sm90/swapped_groups.h): its warpgroups lie along them.
+constexpr bool isSwapped(const GemmTile &tile) {
+  return tile.loop == GemmLoop::WarpSpecialised && tile.wn > 1;
+}
+/// Of such a loop: rows of a group whose results meet in LDS, and words between
+/// two of them beyond the columns, which keep writes in different banks.
+inline constexpr int32_t kGroupBoxRows = 32, kSwappedPad = 4;
+
 /// Room to align, the stages, a slab per multiplying warp, two barriers a
-/// stage and a warp.
+/// stage and a warp. Swapped: two slabs, and four scales
+/// for the rows of a stage.
 constexpr int64_t warpSpecialisedLds(const GemmTile &tile) {
   int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
+  if (isSwapped(tile))
+    return ldsAdd(
+        ldsAdd(kBulkAlignment,
+               ldsMul(tile.stages, ldsAdd(stage, ldsMul(tile.bm, 16) + 2 * 8))),
+        ldsMul(2, ldsMul(kGroupBoxRows, tile.bn + kSwappedPad, 4)));
   return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
                 ldsMul(tile.wm, kGroupWarps, kBulkSlabBytes + 2 * 8));
 }

@@ -20,8 +20,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-/// Rows of a box of A, of groups of rows (gemm/sm90/warp_grouped.h).
-static constexpr int64_t kGroupRows = 32;
 /// Rows and columns of a box of the result (gemm/sm90/box_epilogue.h).
 static constexpr int64_t kStoreRows = 16, kStoreColumns = 64;
 
@@ -130,7 +128,7 @@ bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   GemmPlan gemm = describeGemm(kernel);
   Operation *yield = kernel.getSpecBlock().getTerminator();
   int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
-  if (tile.getLoop() != GemmLoop::warp_specialised ||
+  if (tile.getLoop() != GemmLoop::warp_specialised || tile.getWn() > 1 ||
       yield->getNumOperands() != 1 || columns < kStoreColumns ||
       !LightEpilogue(kernel, gemm).isLight)
     return false;
@@ -198,9 +196,9 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
   SmallVector<hk_tensor_map_abi> result;
   // Rows that an order names are in no box.
   if (!gemm.operand(GemmSide::Lhs).gathered)
-    result.push_back(maps.build(argument(lhs), lhs, dims.row, matrix,
-                                tile.getBk(),
-                                gemm.grouped() ? kGroupRows : tile.getBm()));
+    result.push_back(
+        maps.build(argument(lhs), lhs, dims.row, matrix, tile.getBk(),
+                   gemm.grouped() ? ::hk::kGroupBoxRows : tile.getBm()));
   if (gemm.operand(GemmSide::Rhs).isKContiguous())
     result.push_back(maps.build(argument(rhs), rhs, op.getRhsDim(MatmulDim::N),
                                 matrixB, tile.getBk(), rowsB));

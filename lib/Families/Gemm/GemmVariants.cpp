@@ -181,6 +181,15 @@ private:
             ::hk::gemmThreads(target, tile) == int64_t(*kernel.getThreads()));
   }
 
+  /// Groups of more rows than a swapped tile has read their matrix twice there,
+  /// too, and take 1.4 times as long (512 rows,
+  /// benchmarks/results/h200-moe.md); so do rows in blocks, half of which would
+  /// have to fill a second tile.
+  bool isTooNarrow(const ::hk::GemmTile &tile, int64_t rows) {
+    return ::hk::isSwapped(tile) &&
+           (rows > tile.bm || gemm.grouped().isBlocks());
+  }
+
   /// Whether sm_90a might stream the right operand's codes.
   bool isOfCodes(GemmPlan gemm) {
     return ::hk::hasCopyEngine(target) &&
@@ -232,7 +241,7 @@ private:
           (asked && row.loop != *asked) || !gridFits(row.loop))
         continue;
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
-      if (!mayBe(tile))
+      if (!mayBe(tile) || isTooNarrow(tile, range.typical))
         continue;
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
       int64_t lds = ldsOf(tile);
@@ -291,7 +300,8 @@ private:
   /// there is (benchmarks/results/h200-moe.md).
   int32_t sharersOfRows(const ::hk::GemmTile &tile) {
     bool shares = groups && groups->hasRows() && !gemm.grouped().isBlocks() &&
-                  !gemm.operand(GemmSide::Lhs).gathered && tile.wm == 2 &&
+                  !gemm.operand(GemmSide::Lhs).gathered &&
+                  tile.wm * tile.wn == 2 &&
                   tile.loop == ::hk::GemmLoop::WarpSpecialised;
     return shares ? 2 : tile.cluster;
   }

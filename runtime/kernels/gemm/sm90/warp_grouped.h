@@ -21,39 +21,10 @@
 #ifndef HK_KERNELS_GEMM_SM90_WARP_GROUPED_H
 #define HK_KERNELS_GEMM_SM90_WARP_GROUPED_H
 
-#include "kernels/gemm/run_walk.h"
-#include "kernels/gemm/schedule.h"
-#include "kernels/gemm/sm90/gathered_loader.h"
-#include "kernels/gemm/sm90/unnamed_rows.h"
+#include "kernels/gemm/sm90/swapped_groups.h"
 #include "kernels/gemm/sm90/warp_loop.h"
 
 namespace hk {
-
-/// Rows of a box of A (lib/Families/Gemm/GemmMaps.cpp).
-inline constexpr int kGroupBoxRows = 32;
-
-template <class Config, class Groups, bool Gathered = Groups::kGathered>
-struct PickLoader {
-  using Type = BulkLoader<Config, kWave, kGroupBoxRows>;
-};
-template <class Config, class Groups> struct PickLoader<Config, Groups, true> {
-  using Type = GatheredLoader<Config, Groups>;
-};
-
-/// By bounds or lengths; blocks that are larger than a tile, or a tile's runs
-/// of them.
-template <class Groups, int ROWS,
-          bool Blocks = Groups::kForm == GroupForm::Blocks,
-          bool Runs = blocksOfRun(ROWS, Groups::kBlock) != 1>
-struct PickWalk {
-  using Type = GroupWalk<Groups, ROWS>;
-};
-template <class Groups, int ROWS> struct PickWalk<Groups, ROWS, true, false> {
-  using Type = BlockWalk<Groups, ROWS>;
-};
-template <class Groups, int ROWS> struct PickWalk<Groups, ROWS, true, true> {
-  using Type = RunWalk<Groups, ROWS>;
-};
 
 /// Cluster: blocks of neighbouring columns, which share the rows of A.
 template <class Problem, class Groups, int Cluster>
@@ -68,50 +39,21 @@ struct GroupedWarpSpecialised {
   static constexpr GemmTile T = Config::T;
   static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1);
 
-  /// Which tiles the block takes. Whole warps call.
-  struct Tiles {
-    const GemmArgs &args;
-    const GroupArgs &groups;
-    typename PickWalk<Groups, T.bm>::Type walk;
-    PersistentSchedule schedule;
-    u32 rank, next;
-
-    HK_MEM Tiles(const GemmArgs &args, const GroupArgs &groups, u32 block)
-        : args(args), groups(groups), walk(groups),
-          schedule{
-              walk.count(),
-              u32((args.n + Cluster * P::kCols - 1) / (Cluster * P::kCols)), 1},
-          rank(Cluster > 1 ? clusterRank() : 0), next(block / Cluster) {}
-
-    HK_MEM bool take(WarpPlace &at) {
-      if (next >= schedule.count())
-        return false;
-      TileWork work = schedule.at(next);
-      next += blockCountX() / Cluster;
-      GroupPlaces places = walk.at(work.m);
-      // Without rows of A all places are empty.
-      bool multiplies = places.group < groups.count && args.m > 0;
-      at = {multiplies ? places.group : -1,
-            places.first,
-            places.end,
-            int((work.n * Cluster + rank) * P::kCols),
-            0,
-            multiplies ? int((args.k + T.bk - 1) / T.bk) : 0};
-      return true;
-    }
+  /// Which tiles the block takes, and their rows.
+  struct Tiles : GroupTilesOf<Config, Groups> {
+    using GroupTilesOf<Config, Groups>::GroupTilesOf;
 
     HK_MEM auto rowsOf(const WarpPlace &at, int first) const {
       if constexpr (Groups::kGathered) {
         int place = at.row + first + laneId() % 16;
         return GatheredRows(
             at, first,
-            place < at.end ? groups.rowOfPlace<Groups>(place, args.m) : -1);
+            place < at.end
+                ? this->groups.template rowOfPlace<Groups>(place, this->args.m)
+                : -1);
       } else {
         return PlaceRows(at, first);
       }
-    }
-    HK_MEM u64 scalesOfB(const WarpPlace &at) const {
-      return args.b.fold.data + u64(at.matrix * groups.strideFold * 4);
     }
   };
 

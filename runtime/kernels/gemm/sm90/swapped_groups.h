@@ -1,0 +1,366 @@
+//===- swapped_groups.h - Groups of some rows on sm_90a -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The warp-specialised loop where groups have some hundred rows each, as the
+// experts of a prefill have. What such tiles get from the L2 cache is the
+// limit, and half of the groups have a few rows more than a tile of 128, for
+// which all of B is read again. So the roles are swapped: 64 rows of B per
+// warpgroup are the rows of the instruction, and the rows of a group are its
+// columns, as many of them as there are, in steps of 32. B is read once for a
+// group, and nothing is multiplied that is not there.
+//
+// An accumulator's column has the scale of its row of A, so scales of A lie in
+// LDS beside their stage. Results meet in LDS by 32 rows of the group, where
+// all multiplying warps take vectors of columns out for the emitted functor;
+// both halves of a pair are there, too.
+//
+//   SwappedGroups<Problem, Groups, Cluster>: as GroupedWarpSpecialised
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_SWAPPED_GROUPS_H
+#define HK_KERNELS_GEMM_SM90_SWAPPED_GROUPS_H
+
+#include "kernels/gemm/sm90/accumulate.h"
+#include "kernels/gemm/sm90/swapped_loader.h"
+#include "kernels/gemm/sm90/unnamed_rows.h"
+
+namespace hk {
+
+/// A multiplying warpgroup over the tiles of a block.
+template <class Config, class Groups> class SwappedConsumer {
+  using P = typename Config::P;
+  using Acc = typename P::Acc;
+  using Layout = typename Config::Layout;
+  using Turn = Turns<Config>;
+  static constexpr GemmTile T = Config::T;
+  static constexpr int kThreads = Config::kGroups * kWarpgroup;
+  static constexpr int kBoxes = T.bm / kGroupBoxRows;
+  static constexpr int kPitch = Config::kSlabPitch;
+
+public:
+  HK_MEM SwappedConsumer(const GemmArgs &args, const GroupArgs &groups,
+                         const Layout &lds, u8 *bytes, int group)
+      : args(args), groups(groups), lds(lds),
+        slabs(
+            reinterpret_cast<Acc *>(bytes + (lds.slab() - ldsAddress(bytes)))),
+        group(group) {}
+
+  HK_MEM void begin() const { Turn::begin(group); }
+  HK_MEM void end() const { Turn::end(group); }
+
+  template <class Epilogue>
+  HK_MEM void tile(const WarpPlace &at, u64 scalesOfB,
+                   const Epilogue &epilogue) {
+    int boxes = (at.end - at.row + kGroupBoxRows - 1) / kGroupBoxRows;
+    tileOf<kBoxes>(boxes, at, scalesOfB, epilogue);
+  }
+
+private:
+  /// The tile that is as wide as its rows need. One without rows has k, too.
+  template <int Boxes, class Epilogue>
+  HK_MEM void tileOf(int boxes, const WarpPlace &at, u64 scalesOfB,
+                     const Epilogue &epilogue) {
+    if constexpr (Boxes > 1)
+      if (boxes < Boxes)
+        return tileOf<Boxes - 1>(boxes, at, scalesOfB, epilogue);
+    float d[Boxes * kGroupBoxRows / 2];
+    multiply<Boxes * kGroupBoxRows>(at, scalesOfB, d);
+    store<Boxes>(at, d, epilogue);
+  }
+
+  /// The scales along k of this warpgroup's rows of B, all of one block.
+  HK_MEM Global<const float> rowOfB(const WarpPlace &at, u64 scalesOfB) const {
+    i64 block = P::kPair ? (at.col + group * args.n) / 128 : at.col / 128;
+    i64 most = ((P::kPair ? 2 : 1) * args.n - 1) / 128;
+    return global<const float>(scalesOfB) +
+           (block < most ? block : most) * args.b.fold.strideRow;
+  }
+
+  /// Columns of an instruction. A sum of more than 160 leaves no registers for
+  /// a product as wide.
+  static constexpr int widthOf(int n) { return n > 160 ? n / 2 : n; }
+
+  template <int N>
+  HK_MEM void multiply(const WarpPlace &at, u64 scalesOfB, float (&d)[N / 2]) {
+    constexpr int W = widthOf(N);
+    using Product = WarpgroupProduct<Config::D, W>;
+    HK_UNROLL for (auto &v : d) v = 0;
+    if (at.steps == 0)
+      return;
+    auto b = rowOfB(at, scalesOfB);
+    typename Product::Registers part;
+    float next = P::kScaleB ? b[0] : 1;
+    for (int step = 0; step < at.steps; ++step) {
+      float ofB = next;
+      HK_UNROLL for (int first = 0; first < N; first += W) {
+        Turn::take(group);
+        if (first == 0)
+          arrived();
+        u32 rowsOfB = lds.stageB(ring.stage) + group * 64 * Config::kRow;
+        u32 rowsOfA = lds.stageA(ring.stage) + first * Config::kRow;
+        Product::begin(part, operandDescriptor(rowsOfB),
+                       operandDescriptor(rowsOfA), false);
+        Turn::give(group);
+        if (P::kScaleB && first == 0)
+          next = b[step + 1 < at.steps ? step + 1 : step];
+        waitProducts<0>();
+        Product::settle(part);
+        add<W>(part, ofB, step % Config::kScalesAtOnce, first, d);
+      }
+      waveBarrier();
+      release();
+      ring.advance();
+      if (step % Config::kScalesAtOnce == Config::kScalesAtOnce - 1 ||
+          step + 1 == at.steps)
+        place = place + 1 == Config::kStages ? 0 : place + 1;
+    }
+  }
+  HK_MEM void arrived() const {
+    lds.full(ring.stage).wait(ring.phase);
+    // What threads have copied, the tensor cores see behind a fence.
+    if constexpr (Groups::kGathered)
+      publishToCopies();
+  }
+
+  /// Adds a part, from column `first` on, times the scales of its rows of A and
+  /// of B; `of` stages that have their scales together.
+  template <int W, class Part, int Size>
+  HK_MEM void add(const Part &part, float ofB, int of, int first,
+                  float (&d)[Size]) const {
+    constexpr int kBytes = Config::kScalesAtOnce * 4;
+    u32 at =
+        lds.scales(place) + of * 4 + (u32(first) + laneId() % 4 * 2) * kBytes;
+    HK_UNROLL for (int c = 0; c < W / 8; ++c) {
+      float s[2] = {ofB, ofB};
+      if constexpr (P::kScaleA)
+        HK_UNROLL for (int e = 0; e < 2; ++e) s[e] *=
+            bitCast<float>(loadLds4(at + (c * 8 + e) * kBytes));
+      HK_UNROLL for (int i = 0; i < 4; ++i) {
+        float &sum = d[first / 2 + c * 4 + i];
+        float own = float(part[c * 4 + i]);
+        sum = P::kScale == KScale::None ? sum + own
+                                        : __builtin_fmaf(own, s[i % 2], sum);
+      }
+    }
+  }
+
+  /// The warp has read the stage: all blocks that filled it may know.
+  HK_MEM void release() const {
+    if constexpr (Config::kCluster > 1) {
+      if (laneId() < Config::kCluster)
+        lds.empty(ring.stage).arriveAt(laneId());
+    } else if (laneId() == 0) {
+      lds.empty(ring.stage).arrive();
+    }
+  }
+
+  /// Where row `place` of a tile goes, and the matrix that it met.
+  struct Target {
+    i64 row;
+    int matrix;
+  };
+  HK_MEM Target targetOf(const WarpPlace &at, int place) const {
+    if constexpr (Groups::kForm == GroupForm::Blocks) {
+      i64 row = groups.orderAt(place);
+      return {row < args.m * Groups::kTopK ? row : -1, at.matrix};
+    } else if constexpr (Groups::kGathered) {
+      bool there = groups.rowOfPlace<Groups>(place, args.m) >= 0;
+      return {place, there ? at.matrix : -1};
+    } else {
+      return {place, at.matrix};
+    }
+  }
+
+  /// Results of a warp's columns alone meet in a slab of its own, where nobody
+  /// waits for another; a pair's halves, and the columns that a statistic is
+  /// of, are several warps'.
+  template <class Epilogue>
+  static constexpr bool kAlone = !P::kPair && Epilogue::kGroup == 0;
+  static constexpr int kOwnColumns = 16, kOwnPitch = kOwnColumns + 4;
+  static_assert(kGroupBoxRows * kOwnPitch * 4 * (kThreads / kWave) <=
+                2 * kGroupBoxRows * kPitch * 4);
+
+  template <int Boxes, class Epilogue>
+  HK_MEM void store(const WarpPlace &at,
+                    const float (&d)[Boxes * kGroupBoxRows / 2],
+                    const Epilogue &epilogue) {
+    // Not unrolled: the functor may be large.
+    _Pragma("unroll 1") for (int box = 0; box < Boxes; ++box) {
+      if constexpr (kAlone<Epilogue>) {
+        Acc *slab = slabs + waveId() * (kGroupBoxRows * kOwnPitch);
+        waveBarrier();
+        HK_UNROLL for (int b = 0; b < Boxes; ++b) if (b == box)
+            write<kOwnPitch, Boxes>(slab, 0, d, b);
+        waveBarrier();
+        storeBox<kOwnPitch, kOwnColumns, kWave>(at, box, waveId() * kOwnColumns,
+                                                laneId(), slab, epilogue);
+      } else {
+        Acc *slab = slabs + slabNext * (kGroupBoxRows * kPitch);
+        slabNext ^= 1;
+        HK_UNROLL for (int b = 0; b < Boxes; ++b) if (b == box)
+            write<kPitch, Boxes>(slab, waveId() * kOwnColumns, d, b);
+        // Who writes here again has met all at the next slab's barrier.
+        barrierOfSome<Config::kResultsBarrier, kThreads>();
+        storeBox<kPitch, P::kCols, kThreads>(at, box, 0, threadId(), slab,
+                                             epilogue);
+      }
+    }
+  }
+  template <int Pitch, int Boxes>
+  HK_MEM void write(Acc *slab, int firstColumn,
+                    const float (&d)[Boxes * kGroupBoxRows / 2],
+                    int box) const {
+    int row = laneId() % 4 * 2, column = firstColumn + laneId() / 4;
+    HK_UNROLL for (int i = 0; i < kGroupBoxRows / 2; ++i) {
+      int r = i / 4 * 8 + row + i % 2, c = column + i / 2 % 2 * 8;
+      slab[r * Pitch + c] = d[box * (kGroupBoxRows / 2) + i];
+    }
+  }
+
+  /// Columns of the tile from `firstColumn` on, by Threads threads.
+  template <int Pitch, int Columns, int Threads, class Epilogue>
+  HK_MEM void storeBox(const WarpPlace &at, int box, int firstColumn,
+                       int thread, const Acc *slab,
+                       const Epilogue &epilogue) const {
+    constexpr int V = Epilogue::kVec, perRow = Columns / V;
+    static_assert(Epilogue::kGroup <= Columns && Columns % V == 0);
+    int first = at.row + box * kGroupBoxRows;
+    _Pragma("unroll 1") for (int x = thread; x < kGroupBoxRows * perRow;
+                             x += Threads) {
+      int r = x / perRow, c = x % perRow * V;
+      bool exists = first + r < at.end;
+      Target to = targetOf(at, exists ? first + r : at.end - 1);
+      GemmOutput<Acc, V> out;
+      const Acc *own = slab + r * Pitch + c;
+      out.acc = read<V>(own);
+      out.pair = P::kPair ? read<V>(own + P::kCols) : Vec<Acc, V>(0);
+      out.stat = 0;
+      int col = at.col + firstColumn + c;
+      runEpilogue<V>(epilogue, to.matrix, to.row, col, args.n,
+                     exists && to.row >= 0 && col < args.n, out);
+    }
+  }
+
+  /// Rows of a slab begin at multiples of 16 bytes.
+  template <int V> HK_MEM static Vec<Acc, V> read(const Acc *from) {
+    constexpr int kAtOnce = V < 4 ? V : 4;
+    Vec<Acc, V> v;
+    HK_UNROLL for (int i = 0; i < V; i += kAtOnce) {
+      auto part = *reinterpret_cast<const Vec<Acc, kAtOnce> *>(from + i);
+      HK_UNROLL for (int e = 0; e < kAtOnce; ++e) v[i + e] = part[e];
+    }
+    return v;
+  }
+
+  const GemmArgs &args;
+  const GroupArgs &groups;
+  Layout lds;
+  Acc *slabs;
+  typename Config::Ring ring;
+  int group, slabNext = 0;
+  /// Of the scales of A.
+  u32 place = 0;
+};
+
+template <class Problem, class Groups, int Cluster> struct SwappedGroups {
+  using P = Problem;
+  static_assert(Cluster == 1 || !Groups::kGathered);
+  using Config = SwappedConfig<P, Cluster>;
+  using Shared = typename Config::Shared;
+  using Layout = typename Config::Layout;
+  using Loader = SwappedLoader<Config, Groups>;
+  static constexpr int kThreads = Config::kThreads;
+  static constexpr GemmTile T = Config::T;
+  static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1);
+
+  template <class Epilogue>
+  HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
+                         const TensorMap *maps, BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
+    Layout lds(shared);
+    begin(maps, lds);
+    GroupTilesOf<Config, Groups> tiles(args, groups, block.x);
+    int group = threadId() / kWarpgroup;
+    constexpr int own = Loader::kRegisters, others = (3 * 168 - own) / 2;
+    if (group == Config::kGroups) {
+      giveRegisters<own>();
+      produce(tiles, Loader(maps, lds, args, groups), lds);
+    } else {
+      takeRegisters<others>();
+      if constexpr (Groups::kForm == GroupForm::Blocks)
+        storeUnnamed(args, groups, block.x,
+                     shared.bytes + (lds.slab() - ldsAddress(shared.bytes)),
+                     epilogue);
+      SwappedConsumer<Config, Groups> consumer(args, groups, lds, shared.bytes,
+                                               group);
+      consumer.begin();
+      for (WarpPlace at; tiles.take(at);)
+        consumer.tile(at, tiles.scalesOfB(at), epilogue);
+      consumer.end();
+    }
+    // Nobody ends while another may still arrive at its barriers.
+    if constexpr (Cluster > 1) {
+      clusterArrive();
+      clusterWait();
+    }
+  }
+
+private:
+  HK_MEM static void begin(const TensorMap *maps, const Layout &lds) {
+    if (threadId() == 0) {
+      HK_UNROLL for (int i = 0; i < Loader::kMaps; ++i) maps[i].prefetch();
+      HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
+        lds.full(s).init(Loader::kArrivals);
+        // A warp arrives once at every block of the cluster.
+        lds.empty(s).init(Cluster * Config::kGroups * 4);
+      }
+      publishBarriers();
+    }
+    meetCluster<Cluster>();
+    beginAfterLast();
+  }
+
+  template <class Tiles>
+  HK_MEM static void produce(Tiles &tiles, Loader &&loader, const Layout &lds) {
+    typename Config::Ring ring;
+    for (WarpPlace at; tiles.take(at);) {
+      loader.begin(at);
+      for (int step = 0; step < at.steps; ++step) {
+        // The first round finds all stages empty.
+        lds.empty(ring.stage).wait(ring.phase ^ 1);
+        loader.fill(at, step, ring.stage);
+        ring.advance();
+      }
+    }
+    loader.finish();
+  }
+
+  /// Zeros for the block's share of the rows that no place names.
+  template <class Epilogue>
+  HK_MEM static void storeUnnamed(const GemmArgs &args, const GroupArgs &groups,
+                                  u32 block, u8 *flags,
+                                  const Epilogue &epilogue) {
+    constexpr int V = Epilogue::kVec, perRow = P::kCols / V;
+    UnnamedRows<typename Config::AsRows, Groups> unnamed(args, groups, block,
+                                                         flags);
+    for (WarpPlace at; unnamed.take(at);) {
+      auto rows = unnamed.rowsOf(at, waveId() * 16);
+      for (int x = laneId(); x < 16 * perRow; x += kWave) {
+        int r = x / perRow, col = at.col + x % perRow * V;
+        GemmOutput<typename P::Acc, V> zero = {0, 0, 0};
+        bool exists = rows.exists(r);
+        runEpilogue<V>(epilogue, -1, rows.row(r), col, args.n,
+                       exists && col < args.n, zero);
+      }
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_SWAPPED_GROUPS_H
