@@ -223,7 +223,7 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   double memory = gemmBytes(shape, size) / (target.memoryGBps * 1e3 * share);
   double rows = shape.grouped ? rowsFromCache(tile, size.m)
                               : rowTiles * (tile.bm * tile.cluster + tile.bn);
-  if (!shape.grouped || shape.scaled)
+  if (!shape.grouped || (shape.scaled && size.block == 0))
     memory =
         costMax(memory, columnTiles * rows * kBulkRowBytes *
                             ceilDiv(double(size.k), tile.bk) / C::kCacheBytes);
