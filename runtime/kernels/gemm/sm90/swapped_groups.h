@@ -14,9 +14,10 @@
 // group, and nothing is multiplied that is not there.
 //
 // An accumulator's column has the scale of its row of A, so scales of A lie in
-// LDS beside their stage. Results meet in LDS by 32 rows of the group, where
-// all multiplying warps take vectors of columns out for the emitted functor;
-// both halves of a pair are there, too.
+// LDS, of four stages together. Results pass through LDS by 32 rows of the
+// group, from where vectors of columns go to the emitted functor: a warp's own,
+// or, where both halves of a pair or a statistic's columns have to meet, those
+// of all warps.
 //
 //   SwappedGroups<Problem, Groups, Cluster>: as GroupedWarpSpecialised
 //
@@ -27,7 +28,6 @@
 
 #include "kernels/gemm/sm90/accumulate.h"
 #include "kernels/gemm/sm90/swapped_loader.h"
-#include "kernels/gemm/sm90/unnamed_rows.h"
 
 namespace hk {
 
@@ -81,14 +81,9 @@ private:
            (block < most ? block : most) * args.b.fold.strideRow;
   }
 
-  /// Columns of an instruction. A sum of more than 160 leaves no registers for
-  /// a product as wide.
-  static constexpr int widthOf(int n) { return n > 160 ? n / 2 : n; }
-
   template <int N>
   HK_MEM void multiply(const WarpPlace &at, u64 scalesOfB, float (&d)[N / 2]) {
-    constexpr int W = widthOf(N);
-    using Product = WarpgroupProduct<Config::D, W>;
+    using Product = WarpgroupProduct<Config::D, N>;
     HK_UNROLL for (auto &v : d) v = 0;
     if (at.steps == 0)
       return;
@@ -97,26 +92,23 @@ private:
     float next = P::kScaleB ? b[0] : 1;
     for (int step = 0; step < at.steps; ++step) {
       float ofB = next;
-      HK_UNROLL for (int first = 0; first < N; first += W) {
-        Turn::take(group);
-        if (first == 0)
-          arrived();
-        u32 rowsOfB = lds.stageB(ring.stage) + group * 64 * Config::kRow;
-        u32 rowsOfA = lds.stageA(ring.stage) + first * Config::kRow;
-        Product::begin(part, operandDescriptor(rowsOfB),
-                       operandDescriptor(rowsOfA), false);
-        Turn::give(group);
-        if (P::kScaleB && first == 0)
-          next = b[step + 1 < at.steps ? step + 1 : step];
-        waitProducts<0>();
-        Product::settle(part);
-        add<W>(part, ofB, step % Config::kScalesAtOnce, first, d);
-      }
+      Turn::take(group);
+      arrived();
+      Product::begin(
+          part,
+          operandDescriptor(lds.stageB(ring.stage) + group * 64 * Config::kRow),
+          operandDescriptor(lds.stageA(ring.stage)), false);
+      Turn::give(group);
+      if constexpr (P::kScaleB)
+        next = b[step + 1 < at.steps ? step + 1 : step];
+      waitProducts<0>();
+      Product::settle(part);
+      int together = step % Config::kScalesAtOnce;
+      add<N>(part, ofB, together, d);
       waveBarrier();
       release();
       ring.advance();
-      if (step % Config::kScalesAtOnce == Config::kScalesAtOnce - 1 ||
-          step + 1 == at.steps)
+      if (together == Config::kScalesAtOnce - 1 || step + 1 == at.steps)
         place = place + 1 == Config::kStages ? 0 : place + 1;
     }
   }
@@ -127,25 +119,20 @@ private:
       publishToCopies();
   }
 
-  /// Adds a part, from column `first` on, times the scales of its rows of A and
-  /// of B; `of` stages that have their scales together.
-  template <int W, class Part, int Size>
-  HK_MEM void add(const Part &part, float ofB, int of, int first,
-                  float (&d)[Size]) const {
+  /// d += part, times the scales of its rows of A and of B; `of` the stages
+  /// that have their scales together.
+  template <int N, class Part>
+  HK_MEM void add(const Part &part, float ofB, int of,
+                  float (&d)[N / 2]) const {
     constexpr int kBytes = Config::kScalesAtOnce * 4;
-    u32 at =
-        lds.scales(place) + of * 4 + (u32(first) + laneId() % 4 * 2) * kBytes;
-    HK_UNROLL for (int c = 0; c < W / 8; ++c) {
+    u32 at = lds.scales(place) + of * 4 + laneId() % 4 * 2 * kBytes;
+    HK_UNROLL for (int c = 0; c < N / 8; ++c) {
       float s[2] = {ofB, ofB};
       if constexpr (P::kScaleA)
         HK_UNROLL for (int e = 0; e < 2; ++e) s[e] *=
             bitCast<float>(loadLds4(at + (c * 8 + e) * kBytes));
-      HK_UNROLL for (int i = 0; i < 4; ++i) {
-        float &sum = d[first / 2 + c * 4 + i];
-        float own = float(part[c * 4 + i]);
-        sum = P::kScale == KScale::None ? sum + own
-                                        : __builtin_fmaf(own, s[i % 2], sum);
-      }
+      HK_UNROLL for (int i = 0; i < 4; ++i) d[c * 4 + i] =
+          __builtin_fmaf(float(part[c * 4 + i]), s[i % 2], d[c * 4 + i]);
     }
   }
 
@@ -159,21 +146,12 @@ private:
     }
   }
 
-  /// Where row `place` of a tile goes, and the matrix that it met.
-  struct Target {
-    i64 row;
-    int matrix;
-  };
-  HK_MEM Target targetOf(const WarpPlace &at, int place) const {
-    if constexpr (Groups::kForm == GroupForm::Blocks) {
-      i64 row = groups.orderAt(place);
-      return {row < args.m * Groups::kTopK ? row : -1, at.matrix};
-    } else if constexpr (Groups::kGathered) {
-      bool there = groups.rowOfPlace<Groups>(place, args.m) >= 0;
-      return {place, there ? at.matrix : -1};
-    } else {
-      return {place, at.matrix};
-    }
+  /// The matrix that a place met; an empty one has none.
+  HK_MEM int matrixOf(const WarpPlace &at, int place) const {
+    if constexpr (Groups::kGathered)
+      return groups.rowOfPlace<Groups>(place, args.m) >= 0 ? at.matrix : -1;
+    else
+      return at.matrix;
   }
 
   /// Results of a warp's columns alone meet in a slab of its own, where nobody
@@ -234,15 +212,15 @@ private:
                              x += Threads) {
       int r = x / perRow, c = x % perRow * V;
       bool exists = first + r < at.end;
-      Target to = targetOf(at, exists ? first + r : at.end - 1);
+      int place = exists ? first + r : at.end - 1;
       GemmOutput<Acc, V> out;
       const Acc *own = slab + r * Pitch + c;
       out.acc = read<V>(own);
       out.pair = P::kPair ? read<V>(own + P::kCols) : Vec<Acc, V>(0);
       out.stat = 0;
       int col = at.col + firstColumn + c;
-      runEpilogue<V>(epilogue, to.matrix, to.row, col, args.n,
-                     exists && to.row >= 0 && col < args.n, out);
+      runEpilogue<V>(epilogue, matrixOf(at, place), place, col, args.n,
+                     exists && col < args.n, out);
     }
   }
 
@@ -269,7 +247,8 @@ private:
 
 template <class Problem, class Groups, int Cluster> struct SwappedGroups {
   using P = Problem;
-  static_assert(Cluster == 1 || !Groups::kGathered);
+  static_assert((Cluster == 1 || !Groups::kGathered) &&
+                Groups::kForm != GroupForm::Blocks);
   using Config = SwappedConfig<P, Cluster>;
   using Shared = typename Config::Shared;
   using Layout = typename Config::Layout;
@@ -292,10 +271,6 @@ template <class Problem, class Groups, int Cluster> struct SwappedGroups {
       produce(tiles, Loader(maps, lds, args, groups), lds);
     } else {
       takeRegisters<others>();
-      if constexpr (Groups::kForm == GroupForm::Blocks)
-        storeUnnamed(args, groups, block.x,
-                     shared.bytes + (lds.slab() - ldsAddress(shared.bytes)),
-                     epilogue);
       SwappedConsumer<Config, Groups> consumer(args, groups, lds, shared.bytes,
                                                group);
       consumer.begin();
@@ -338,26 +313,6 @@ private:
       }
     }
     loader.finish();
-  }
-
-  /// Zeros for the block's share of the rows that no place names.
-  template <class Epilogue>
-  HK_MEM static void storeUnnamed(const GemmArgs &args, const GroupArgs &groups,
-                                  u32 block, u8 *flags,
-                                  const Epilogue &epilogue) {
-    constexpr int V = Epilogue::kVec, perRow = P::kCols / V;
-    UnnamedRows<typename Config::AsRows, Groups> unnamed(args, groups, block,
-                                                         flags);
-    for (WarpPlace at; unnamed.take(at);) {
-      auto rows = unnamed.rowsOf(at, waveId() * 16);
-      for (int x = laneId(); x < 16 * perRow; x += kWave) {
-        int r = x / perRow, col = at.col + x % perRow * V;
-        GemmOutput<typename P::Acc, V> zero = {0, 0, 0};
-        bool exists = rows.exists(r);
-        runEpilogue<V>(epilogue, -1, rows.row(r), col, args.n,
-                       exists && col < args.n, zero);
-      }
-    }
   }
 };
 

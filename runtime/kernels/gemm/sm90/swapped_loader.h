@@ -37,12 +37,12 @@ template <class Problem, int Cluster> struct SwappedConfig {
   static constexpr bool kColumnsOfB = false;
   static constexpr i64 kLds = gemmLds(kTarget, T, D);
   static constexpr int kSlabPitch = T.bn + kSwappedPad;
-  /// Those before it are unnamed_rows.h's and accumulate.h's.
+  /// Those before it are accumulate.h's.
   static constexpr int kResultsBarrier = 4;
   static_assert(T.bk * info(D).bits == kRow * 8 && T.bn == 64 * kGroups &&
                 kGroups == 2 && T.bm % kGroupBoxRows == 0 && T.wm == 1 &&
-                P::A::kKContiguous && P::B::kKContiguous && P::A::kMem == D &&
-                P::B::kMem == D);
+                P::kScale != KScale::None && P::A::kKContiguous &&
+                P::B::kKContiguous && P::A::kMem == D && P::B::kMem == D);
   using Ring = StageRing<kStages>;
 
   struct Shared {
@@ -76,13 +76,6 @@ template <class Problem, int Cluster> struct SwappedConfig {
 
   private:
     HK_MEM u32 bars() const { return scales(kStages); }
-  };
-
-  /// For unnamed_rows.h: tiles with sixteen rows for each warp.
-  struct AsRows {
-    using P = Problem;
-    static constexpr int kGroups = SwappedConfig::kGroups;
-    static constexpr GemmTile T = {64 * kGroups};
   };
 };
 

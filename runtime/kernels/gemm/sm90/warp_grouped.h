@@ -22,6 +22,7 @@
 #define HK_KERNELS_GEMM_SM90_WARP_GROUPED_H
 
 #include "kernels/gemm/sm90/swapped_groups.h"
+#include "kernels/gemm/sm90/unnamed_rows.h"
 #include "kernels/gemm/sm90/warp_loop.h"
 
 namespace hk {
