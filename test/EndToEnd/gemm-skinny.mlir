@@ -17,6 +17,10 @@
 // RUN: hk-run %t.so --check=%s --function=columns1 --dim=x.0=14
 // RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=1
 // RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=60
+// RUN: hk-run %t.so --check=%s --function=eighty --dim=x.0=1
+// RUN: hk-run %t.so --check=%s --function=eighty --dim=x.0=64 --data=nan
+// RUN: hk-run %t.so --check=%s --function=eighty2 --dim=x.0=33
+// RUN: hk-run %t.so --check=%s --function=gate112 --dim=x.0=50
 // RUN: hk-run %t.so --check=%s --function=batched
 // RUN: hk-run %t.so --check=%s --function=shared
 // RUN: hk-run %t.so --check=%s --function=slices
@@ -55,6 +59,21 @@ func.func @gate(%x: tensor<?x264xbf16>, %w: tensor<800x264xbf16>) -> tensor<?x40
   %0 = hk.matmul %x, %w transpose_b : tensor<?x264xbf16>, tensor<800x264xbf16> -> tensor<?x800xbf16>
   %1 = hk.gated_activation silu %0 : tensor<?x800xbf16> -> tensor<?x400xbf16>
   return %1 : tensor<?x400xbf16>
+}
+// Tiles of 80 and 112 rows of B, whose warpgroups have rows in common; the last
+// ones end within n.
+func.func @eighty(%x: tensor<?x72xbf16>, %w: tensor<10232x72xbf16>) -> tensor<?x10232xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x72xbf16>, tensor<10232x72xbf16> -> tensor<?x10232xbf16>
+  return %0 : tensor<?x10232xbf16>
+}
+func.func @eighty2(%x: tensor<?x136xbf16>, %w: tensor<5112x136xbf16>) -> tensor<?x5112xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x136xbf16>, tensor<5112x136xbf16> -> tensor<?x5112xbf16>
+  return %0 : tensor<?x5112xbf16>
+}
+func.func @gate112(%x: tensor<?x72xbf16>, %w: tensor<28656x72xbf16>) -> tensor<?x14328xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x72xbf16>, tensor<28656x72xbf16> -> tensor<?x28656xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<?x28656xbf16> -> tensor<?x14328xbf16>
+  return %1 : tensor<?x14328xbf16>
 }
 func.func @batched(%x: tensor<3x7x136xbf16>, %w: tensor<3x520x136xbf16>) -> tensor<3x7x520xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<3x7x136xbf16>, tensor<3x520x136xbf16> -> tensor<3x7x520xbf16>

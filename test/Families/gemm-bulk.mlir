@@ -56,6 +56,23 @@ func.func @rows(%x: tensor<?x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<?
   return %0 : tensor<?x4096xbf16>
 }
 
+// Rows of B of a tile fill the last round of blocks: 64 tiles of 80 on two blocks
+// each, 256 of 112 on 132 units.
+// CHECK-LABEL: hk.kernel @matmul_{{[0-9]+}} gemm
+// CHECK: hk.variant @v{{.*}} #hk.gemm_tile<bm = 64, bn = 80, bk = 64, wm = 1, wn = 2, {{.*}}loop = skinny, cluster = 2> threads 288
+func.func @eighty(%x: tensor<64x8192xbf16>, %w: tensor<5120x8192xbf16>) -> tensor<64x5120xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<64x8192xbf16>, tensor<5120x8192xbf16> -> tensor<64x5120xbf16>
+  return %0 : tensor<64x5120xbf16>
+}
+// CHECK-LABEL: hk.kernel @matmul_gated_activation gemm
+// CHECK: hk.variant @v{{.*}} #hk.gemm_tile<bm = 64, bn = 112, {{.*}}loop = skinny>
+// CHECK: hk.launch_dims if %true grid(%c256, %c1, %c1)
+func.func @hundred(%x: tensor<64x8192xbf16>, %w: tensor<28672x8192xbf16>) -> tensor<64x14336xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<64x8192xbf16>, tensor<28672x8192xbf16> -> tensor<64x28672xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<64x28672xbf16> -> tensor<64x14336xbf16>
+  return %1 : tensor<64x14336xbf16>
+}
+
 // Vectors are read where the sums are, and the copy engine stores the result.
 // CHECK-LABEL: hk.kernel @matmul_add gemm
 // CHECK: loop = warp_specialised, cluster = 2>

@@ -164,6 +164,11 @@ struct Sm90Calibration {
   static constexpr double kCellsMicroseconds = 2.0;
   /// What one unit can draw of the memory's rate, in shares of an even split.
   static constexpr double kUnitShare = 1.25;
+  /// The same of a product of few rows whose block has a unit to itself; what a
+  /// stage of it costs in every round behind the first.
+  static constexpr double kAloneShare = 1.15, kRefillMicroseconds = 0.05;
+  /// Time of such products in tiles of more than one warpgroup.
+  static constexpr double kSkinnyWide = 1.012;
   /// Decode steps with one block a unit, of two (h200-attention.md).
   static constexpr double kSharedDecode = 1.05;
   /// Of the matrix rate: attention of few queries by the warp-specialised loop.
@@ -231,8 +236,9 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   return target.launchMicroseconds + costMax(compute, memory) + apart;
 }
 
-/// A product of few rows: the memory's time, or that of the busiest unit. Every
-/// bm rows read B again.
+/// A product of few rows: the memory's time, or that of the busiest unit.
+/// Blocks begin while others end, so units with room for several may get as
+/// many while others have none. Every bm rows read B again.
 constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
                                     const GemmShapeClass &shape,
                                     const GemmSize &size) {
@@ -246,24 +252,20 @@ constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
                   size.bytesB * double(size.batches);
   double bytes = gemmBytes(shape, size) + (rowBlocks - 1) * bytesB;
   double units = target.computeUnits;
-  double busiest = ceilDiv(blocks, units) * (bytes / blocks) /
-                   (rate / units * C::kUnitShare);
+  double resident = residentBlocks(target, gemmLds(target, tile, shape),
+                                   gemmThreads(target, tile));
+  double clusters = double(residentClusters(target, tile.cluster)) * resident;
+  double rounds = ceilDiv(blocks, clusters * tile.cluster);
+  bool alone = resident == 1;
+  double share = alone ? C::kAloneShare : C::kUnitShare;
+  double busiest = rounds * resident * bytes / blocks / (rate / units * share);
   double splits = 0;
   for (int32_t s = tile.cluster; s > 1; s /= 2)
     splits += 1;
   return target.launchMicroseconds + C::kSkinnyMicroseconds +
-         splits * C::kSplitMicroseconds + costMax(bytes / rate, busiest);
-}
-
-/// Blocks that a compute unit holds by their LDS and threads; a core of the
-/// host runs one at a time.
-constexpr double residentBlocks(const Target &target, int64_t ldsBytes,
-                                int64_t threads) {
-  if (target.arch == Arch::Host)
-    return 1;
-  int64_t inLds = ldsBytes > 0 ? target.ldsBytes / ldsBytes : 8;
-  int64_t most = 1024 / threads;
-  return costMax(1, double(inLds < most ? inLds : most));
+         splits * C::kSplitMicroseconds +
+         (alone ? (rounds - 1) * tile.stages * C::kRefillMicroseconds : 0) +
+         costMax(bytes / rate, busiest) * (tile.wn > 1 ? C::kSkinnyWide : 1);
 }
 
 /// Clocks in which a compute unit gets the `bytes` of a step, one of `under`

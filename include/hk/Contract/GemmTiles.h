@@ -81,10 +81,12 @@ constexpr GemmTileRow swappedGroups(int32_t bm, int32_t stages) {
           GemmLoop::WarpSpecialised};
 }
 
-/// A row for few rows: bn rows of B to a block, k split over a cluster.
+/// A row for few rows: bn rows of B to a block, k split over a cluster. Two
+/// blocks share a unit where there are many of up to 32 rows; a block that has
+/// it to itself keeps as much under way in more stages.
 constexpr GemmTileRow skinny(int32_t bm, int32_t bn, int32_t stages,
                              int32_t cluster) {
-  return {bm,    bn,    kBulkRowBytes, 1,     bn / 64,          stages,
+  return {bm,    bn,    kBulkRowBytes, 1,     (bn + 63) / 64,   stages,
           false, false, true,          false, GemmLoop::Skinny, cluster};
 }
 
@@ -205,26 +207,42 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(8, 64, 10, 2),
     skinny(8, 64, 10, 4),
     skinny(8, 64, 10, 8),
+    skinny(8, 64, 20, 1),
+    skinny(8, 64, 20, 2),
+    skinny(8, 80, 18, 1),
+    skinny(8, 80, 18, 2),
     skinny(8, 128, 6, 1),
     skinny(8, 128, 6, 2),
     skinny(16, 64, 10, 1),
     skinny(16, 64, 10, 2),
     skinny(16, 64, 10, 4),
     skinny(16, 64, 10, 8),
+    skinny(16, 64, 20, 1),
+    skinny(16, 64, 20, 2),
+    skinny(16, 80, 16, 1),
+    skinny(16, 80, 16, 2),
     skinny(16, 128, 6, 1),
     skinny(16, 128, 6, 2),
     skinny(32, 64, 8, 1),
     skinny(32, 64, 8, 2),
     skinny(32, 64, 8, 4),
     skinny(32, 64, 8, 8),
+    skinny(32, 64, 16, 1),
+    skinny(32, 64, 16, 2),
+    skinny(32, 80, 14, 1),
+    skinny(32, 80, 14, 2),
     skinny(32, 128, 5, 1),
     skinny(32, 128, 5, 2),
-    skinny(64, 64, 6, 1),
-    skinny(64, 64, 6, 2),
-    skinny(64, 64, 6, 4),
-    skinny(64, 64, 6, 8),
-    skinny(64, 128, 4, 1),
-    skinny(64, 128, 4, 2),
+    skinny(64, 64, 12, 1),
+    skinny(64, 64, 12, 2),
+    skinny(64, 64, 12, 4),
+    skinny(64, 64, 12, 8),
+    skinny(64, 64, 8, 1),
+    skinny(64, 80, 10, 1),
+    skinny(64, 80, 10, 2),
+    skinny(64, 112, 8, 1),
+    skinny(64, 128, 6, 1),
+    skinny(64, 128, 6, 2),
     skinnyCodes(8, 3072, 12, 3, 1),
     skinnyCodes(8, 4096, 16, 2, 1),
     skinnyCodes(8, 4096, 16, 2, 2),

@@ -44,6 +44,18 @@ constexpr int64_t residentClusters(const Target &target, int32_t cluster) {
                                     : target.computeUnits / cluster;
 }
 
+/// Blocks that a compute unit holds by their LDS and threads; a core of the
+/// host runs one at a time.
+constexpr double residentBlocks(const Target &target, int64_t ldsBytes,
+                                int64_t threads) {
+  if (target.arch == Arch::Host)
+    return 1;
+  int64_t inLds = ldsBytes > 0 ? target.ldsBytes / ldsBytes : 8;
+  int64_t most = 1024 / threads;
+  int64_t fit = inLds < most ? inLds : most;
+  return fit > 1 ? double(fit) : 1;
+}
+
 } // namespace hk
 
 #endif // HK_CONTRACT_OCCUPANCY_H

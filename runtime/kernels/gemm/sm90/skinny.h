@@ -42,13 +42,19 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
   static constexpr int kBytesB = T.bn * kRow, kBytesA = T.bm * kRow;
   static constexpr int kStageBytes = kBytesB + kBytesA;
   static constexpr i64 kLds = gemmLds(kTarget, T, D);
-  static_assert(T.bk * info(D).bits == kRow * 8 && T.bn == 64 * kGroups &&
-                T.wm == 1 && P::kScale == KScale::None);
+  static_assert(T.bk * info(D).bits == kRow * 8 && T.bn > 64 * (kGroups - 1) &&
+                T.bn <= 64 * kGroups && T.bn >= 64 && T.wm == 1 &&
+                P::kScale == KScale::None);
   /// Rows of B are two ranges when columns come in pairs.
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kColumns = P::kCols, kOwn = kColumns / Cluster;
   static constexpr int kPitch = T.bm + kSkinnyPad;
   static_assert(kColumns % Cluster == 0 && kColumns % 8 == 0);
+  /// The first row of B of a warpgroup. The last one's 64 end with the tile, so
+  /// that some may be its neighbour's, too, who keeps them.
+  HK_MEM static int firstRow(int group) {
+    return group * 64 < T.bn - 64 ? group * 64 : T.bn - 64;
+  }
   /// The next kernel begins when this many stages are still to be asked for.
   static constexpr int kTail = 4;
 
@@ -167,7 +173,8 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
     HK_UNROLL for (auto &v : d) v = 0;
     for (int step = 0; step < steps; ++step) {
       lds.full(ring.stage).wait(ring.phase);
-      u64 b = operandDescriptor(lds.stageB(ring.stage) + group * 64 * kRow);
+      u64 b =
+          operandDescriptor(lds.stageB(ring.stage) + firstRow(group) * kRow);
       u64 a = operandDescriptor(lds.stageA(ring.stage));
       if constexpr (kFolds) {
         Registers part;
@@ -196,9 +203,11 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
 
   /// Every sum to the block that finishes its column.
   HK_MEM static void send(const Layout &lds, u32 rank, const Registers &d) {
-    int lane = laneId();
+    int lane = laneId(), group = waveId() / 4;
     HK_UNROLL for (int h = 0; h < 2; ++h) {
-      int row = waveId() * 16 + h * 8 + lane / 4;
+      int row = firstRow(group) + waveId() % 4 * 16 + h * 8 + lane / 4;
+      if (row < group * 64)
+        continue;
       int p = row / kColumns, c = row % kColumns;
       u32 at = lds.parts() + (slotOf(rank, p, c) + lane % 4 * 2) * 4;
       u32 owner = c / kOwn;
