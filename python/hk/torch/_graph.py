@@ -30,7 +30,7 @@ from ._plain import Plain, as_args
 from ._quantised import Quantised
 from ._signature import Argument, Dense, Paged
 from ._substitution import Substitution
-from ._untraced import conversions_that_change, first_lines, refusal
+from ._untraced import conversions_that_change, first_lines, refusal, told
 
 Progress = typing.Callable[[str], None]
 CONTEXT = 4096  # Of a model that names none.
@@ -297,7 +297,10 @@ def _exported(module: torch.nn.Module, args: tuple, dynamic: typing.Any
             raise
         except Exception as error:
             raise refusal(error) from error
-        return program.run_decompositions(_decompositions())
+        try:
+            return program.run_decompositions(_decompositions())
+        except UnsupportedModel as error:
+            raise told(error) from error
 
 
 def _smallest_limit(error: UnsupportedModel) -> int | None:

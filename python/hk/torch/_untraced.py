@@ -45,6 +45,17 @@ def _line(error: Exception) -> str:
     return ""
 
 
+def told(error: UnsupportedModel) -> UnsupportedModel:
+    """An error of a formula (hk's own), behind which torch has put where it was, as all others
+    are: the model's line, the operator, the reason."""
+    said, _, place = str(error).partition("\n\nWhile executing ")
+    operator = re.search(r"target=torch\.ops\.([\w.]+)", place)
+    lines = re.findall(r'File "([^"]+)", line (\d+), in .*\n\s*(.*)', place)
+    own = [f"{pathlib.Path(file).name}:{number}: `{code}`: " for file, number, code in lines
+           if not file.startswith(_OWN)]
+    return UnsupportedModel("".join(own[-1:]) + (f"{operator[1]}: " if operator else "") + said)
+
+
 def refusal(error: Exception) -> UnsupportedModel:
     """The error to raise for one of torch.export's."""
     said = str(error)
