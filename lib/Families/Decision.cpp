@@ -23,7 +23,8 @@ llvm::StringRef mlir::hk::adviceFor(Reason reason) {
            "it in front of or behind the others";
   case Reason::NeedsWholeRow:
     return "reduce shorter parts of a row (groups or heads of at most 1024 "
-           "elements), or whole rows";
+           "elements), or whole rows; behind a product only quantisations "
+           "reduce, and a norm there is a kernel of its own";
   case Reason::NotAnEpilogue:
     return "pointwise operators on the whole result fuse with what makes it: "
            "slice or reshape behind them";
