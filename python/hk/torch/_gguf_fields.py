@@ -26,9 +26,11 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 ROTARY = ("freq_base", "freq_base_swa", "dimension_count", "scaling.type", "scaling.factor",
           "scaling.attn_factor", "scaling.original_context_length", "scaling.yarn_beta_fast",
           "scaling.yarn_beta_slow", "scaling.finetuned", "scale_linear")
-SILENT = ("context_length", "attention.value_length", "attention.causal",
+# Sizes of matrices are those of its tensors.
+SILENT = ("context_length", "attention.value_length", "attention.causal", "feed_forward_length",
           "use_parallel_residual", "tensor_data_layout", "expert_gating_func", "expert_weights_norm",
-          "attention.sliding_window_pattern")
+          "attention.sliding_window_pattern", "pooling_type")
+OTHER_PARTS = ("mm.", "vision.", "audio.")  # Of a model whose text is read.
 FACTORS, LONG, SHORT = (f"rope_{n}.weight" for n in ("freqs", "factors_long", "factors_short"))
 # Layers of the two sizes of Gemma whose scores llama.cpp scales by another number than the head's.
 SCALED_BY_WIDTH = {"gemma2": 46, "gemma3": 62}
@@ -62,7 +64,7 @@ class File:
 
         read = GGUF_CONFIG_MAPPING.get(config.model_type.removesuffix("_text"), {})
         for field, value in self.fields.items():
-            if read.get(field) is None and field not in SILENT:
+            if read.get(field) is None and field not in SILENT and not field.startswith(OTHER_PARTS):
                 self._field(config, field, value)
         for name, tensor in (("attention_bias", "attn_q.bias"), ("mlp_bias", "ffn_up.bias")):
             if hasattr(config, name):
