@@ -12,7 +12,8 @@ import hk.torch  # noqa: E402
 import zoo  # noqa: E402
 
 torch.set_num_threads(1)
-YARN = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 16}
+YARN = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0,
+        "original_max_position_embeddings": 16}
 PARTIAL = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.75}
 LONG = {"rope_type": "longrope", "rope_theta": 1e4, "factor": 2.0, "short_factor": [1.1] * 8,
         "long_factor": [2.5] * 8, "original_max_position_embeddings": 32}
@@ -44,8 +45,8 @@ def turned(weight, heads):
 
 def tensors_of(model, architecture):
     config = model.config
-    names = gguf.get_tensor_name_map(
-        next(a for a, n in gguf.MODEL_ARCH_NAMES.items() if n == architecture), config.num_hidden_layers)
+    number = next(a for a, n in gguf.MODEL_ARCH_NAMES.items() if n == architecture)
+    names = gguf.get_tensor_name_map(number, config.num_hidden_layers)
     for name, parameter in model.named_parameters():
         base, dot, end = name.rpartition(".")
         base, end = (base, dot + end) if end in ("weight", "bias") else (name, "")
@@ -124,7 +125,8 @@ CASES = {
 def test_logits_are_those_of_the_model(tmp_path, case):
     name, changes, architecture, fields, tensors = CASES[case]
     model = zoo.make(name, **changes)
-    path = written(tmp_path / "m.gguf", model, architecture, fields, tensors(model) if tensors else {})
+    more = tensors(model) if tensors else {}
+    path = written(tmp_path / "m.gguf", model, architecture, fields, more)
     ids = torch.randint(3, 90, (2, 30), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         expected = model(input_ids=ids).logits

@@ -69,7 +69,8 @@ def lower(b: Builder, name: str, result: Result, args: tuple, kwargs: dict) -> t
     if name in BINARY:
         return _binary(b, result, BINARY[name], *args, **kwargs)
     if name in COMPARE:
-        x = b.cast(args[0], "i8") if args[0].element == "i1" else args[0]  # Truth values have no order.
+        # Truth values have no order.
+        x = b.cast(args[0], "i8") if args[0].element == "i1" else args[0]
         y = operand(b, args[1], x.element)
         y = b.cast(y, "i8") if y.element == "i1" else y
         if x.element != y.element and x.element[0] == y.element[0] == "i":

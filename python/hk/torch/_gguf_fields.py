@@ -18,7 +18,8 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "attention.sliding_window": ("sliding_window",),
     "attn_logit_softcapping": ("attn_logit_softcapping",),
     "final_logit_softcapping": ("final_logit_softcapping",),
-    "attention.layer_norm_epsilon": ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps"),
+    "attention.layer_norm_epsilon": ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon",
+                                     "norm_eps"),
     "expert_feed_forward_length": ("moe_intermediate_size", "intermediate_size"),
     "expert_shared_feed_forward_length": ("shared_expert_intermediate_size",),
 }
@@ -28,8 +29,8 @@ ROTARY = ("freq_base", "freq_base_swa", "dimension_count", "scaling.type", "scal
           "scaling.yarn_beta_slow", "scaling.finetuned", "scale_linear")
 # Sizes of matrices are those of its tensors.
 SILENT = ("context_length", "attention.value_length", "attention.causal", "feed_forward_length",
-          "use_parallel_residual", "tensor_data_layout", "expert_gating_func", "expert_weights_norm",
-          "attention.sliding_window_pattern", "pooling_type")
+          "use_parallel_residual", "tensor_data_layout", "expert_gating_func",
+          "expert_weights_norm", "attention.sliding_window_pattern", "pooling_type")
 OTHER_PARTS = ("mm.", "vision.", "audio.")  # Of a model whose text is read.
 FACTORS, LONG, SHORT = (f"rope_{n}.weight" for n in ("freqs", "factors_long", "factors_short"))
 # Layers of the two sizes of Gemma whose scores llama.cpp scales by another number than the head's.
@@ -64,7 +65,8 @@ class File:
 
         read = GGUF_CONFIG_MAPPING.get(config.model_type.removesuffix("_text"), {})
         for field, value in self.fields.items():
-            if read.get(field) is None and field not in SILENT and not field.startswith(OTHER_PARTS):
+            silent = field in SILENT or field.startswith(OTHER_PARTS)
+            if read.get(field) is None and not silent:
                 self._field(config, field, value)
         for name, tensor in (("attention_bias", "attn_q.bias"), ("mlp_bias", "ffn_up.bias")):
             if hasattr(config, name):
@@ -85,11 +87,13 @@ class File:
 
     def _layers(self, config: typing.Any) -> None:
         """Which layers have a window, and what scores are divided by the root of."""
-        pattern, count = self.fields.get("attention.sliding_window_pattern"), config.num_hidden_layers
+        count = config.num_hidden_layers
+        pattern = self.fields.get("attention.sliding_window_pattern")
         if pattern and hasattr(config, "layer_types"):
             windows = pattern if isinstance(pattern, list) else [
                 (i + 1) % pattern != 0 for i in range(count)]
-            config.layer_types = [f"{'sliding' if w else 'full'}_attention" for w in windows[:count]]
+            config.layer_types = ["sliding_attention" if w else "full_attention"
+                                  for w in windows[:count]]
         if hasattr(config, "query_pre_attn_scalar"):
             by_width = SCALED_BY_WIDTH.get(self.architecture) == count
             config.query_pre_attn_scalar = (config.hidden_size // config.num_attention_heads
@@ -134,8 +138,9 @@ class File:
         if rope.get("rope_type", "default") not in ("default", "longrope"):
             self._refuse(f"factors of frequencies beside rope.scaling.type = {rope['rope_type']}")
         long = self.tensors.get(LONG, short)
-        rope |= {"rope_type": "longrope", "short_factor": short.tolist(), "long_factor": long.tolist(),
-                 "attention_factor": float(attention), "original_max_position_embeddings": context,
+        rope |= {"rope_type": "longrope", "short_factor": short.tolist(),
+                 "long_factor": long.tolist(), "attention_factor": float(attention),
+                 "original_max_position_embeddings": context,
                  "factor": max(config.max_position_embeddings / context, 1.0)}
         if hasattr(config, "original_max_position_embeddings"):
             config.original_max_position_embeddings = context
@@ -146,6 +151,7 @@ class File:
 
         processor = reading.TENSOR_PROCESSORS.get(self.architecture, reading.TensorProcessor)
         known = reading.get_gguf_hf_weights_map(model, processor(config=model.config.to_dict()))
+        read = {*known, FACTORS, LONG, SHORT, "output.weight"}
         for name in self.tensors:
-            if not {name, name.removesuffix(".weight")} & {*known, FACTORS, LONG, SHORT, "output.weight"}:
+            if not {name, name.removesuffix(".weight")} & read:
                 self._refuse(f"a tensor {name}")
