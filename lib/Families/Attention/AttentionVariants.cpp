@@ -128,7 +128,7 @@ private:
         });
   }
 
-  /// A step of 128 keys costs 1 to 4 % more a key than one of 192. So where all
+  /// A step of 128 keys costs 1 to 2 % more a key than one of 192. So where all
   /// queries see the same known number of keys, the tile of which they leave
   /// less empty (benchmarks/results/h200-attention.md).
   AttentionTile withLessPadding(AttentionTile tile) const {
@@ -139,7 +139,7 @@ private:
                 op.getKeyForm() == KeyForm::Dense && !op.getKvLens() &&
                 !op.getCausal() && !op.getWindowLeft() && !op.getWindowRight();
     if (same && !SymShapeAttr::isSymbol(keys) && tile.bk > few &&
-        llvm::alignTo(keys, few) * 26 < llvm::alignTo(keys, tile.bk) * 25)
+        llvm::alignTo(keys, few) * 41 < llvm::alignTo(keys, tile.bk) * 40)
       tile.bk = few;
     return tile;
   }
