@@ -122,8 +122,9 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
     return op->emitError("expected '")
            << kGemmLoopAttrName
            << "' to be \"blocks\", \"warp_specialised\", \"skinny\", "
-           << "\"skinny_codes\", \"microscaled\", \"register_cells\" or "
-           << "\"ping_pong\", but got " << attribute.getValue();
+           << "\"skinny_codes\", \"microscaled\", \"register_cells\", "
+           << "\"ping_pong\" or \"streamed_codes\", but got "
+           << attribute.getValue();
   }
   if (name == kExchangeAttrName) {
     auto by = dyn_cast<StringAttr>(attribute.getValue());

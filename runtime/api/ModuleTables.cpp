@@ -83,7 +83,7 @@ static Status checkMaps(const hk_kernel_abi &kernel,
                "dtype that is not there",
                kernel.name, i, variant.symbol);
     int bits = info(DType(map.dtype)).bits;
-    HK_REQUIRE((bits == 8 || bits == 16 || bits == 32) &&
+    HK_REQUIRE((bits == 4 || bits == 8 || bits == 16 || bits == 32) &&
                    map.box_columns * uint32_t(bits) == 128 * 8 &&
                    map.box_rows >= 1 && map.box_rows <= 256,
                "kernel '%s': tensor map %u of variant '%s' has a box of %u "

@@ -2,13 +2,17 @@
 // RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s
 // RUN: hk-compile %s --target=sm_90a --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
 
-// A block holds all of k: no cluster. More rows than 32 are decoded by the loop of all waves.
+// A block holds all of k: no cluster. With more rows than 16 every unit has a tile of 224
+// columns and streams it.
 // CHECK-LABEL: hk.kernel @dequantize_matmul
 // CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 32, bk = 4096, wm = 1, wn = 16, stages = 2, splitK = 1, loop = skinny_codes> threads 512 lds 169984
 // CHECK: hk.variant @v1 #hk.gemm_tile<bm = 16, bn = 32, bk = 4096, wm = 1, wn = 16, stages = 2, splitK = 1, loop = skinny_codes> threads 512 lds 206848
-// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 32, bn = 32, bk = 2048, wm = 1, wn = 8, stages = 3, splitK = 1, loop = skinny_codes, cluster = 2> threads 256 lds 157696
+// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 32, bn = 224, bk = 4096, wm = 4, wn = 2, stages = 4, splitK = 1, loop = streamed_codes, cluster = 2> threads 288 lds 217680
+// CHECK: hk.variant @v3 #hk.gemm_tile<bm = 64, bn = 224, bk = 4096, wm = 7, wn = 2, stages = 3, splitK = 1, loop = streamed_codes, cluster = 2> threads 480 lds 220736
 // CHECK: hk.launch
 // TEXT: SkinnyCodes<GemmProblem<
+// TEXT: StreamedCodes<GemmProblem<
+// TEXT: args.b.decode =
 func.func @whole(%x: tensor<?x4096xbf16>, %w: tensor<28672x4096xui4>, %s: tensor<28672x32xbf16>, %z: tensor<28672x32xui4>) -> tensor<?x28672xbf16> {
   %d = hk.dequantize %w, %s, %z group 128 : tensor<28672x4096xui4>, tensor<28672x32xbf16>, tensor<28672x32xui4> -> tensor<28672x4096xbf16>
   %y = hk.matmul %x, %d transpose_b : tensor<?x4096xbf16>, tensor<28672x4096xbf16> -> tensor<?x28672xbf16>

@@ -107,6 +107,15 @@ constexpr GemmTileRow skinnyCodes(int32_t bm, int32_t bk, int32_t waves,
                 cluster);
 }
 
+/// A row for few rows and 4-bit codes of which a block has bn rows for all of
+/// k, by `teams` of `members` waves.
+constexpr GemmTileRow streamedCodes(int32_t bm, int32_t bn, int32_t teams,
+                                    int32_t members, int32_t stages,
+                                    int32_t cluster) {
+  return ofLoop(GemmLoop::StreamedCodes, bm, bn, 4096 * 2, teams, members,
+                stages, cluster);
+}
+
 /// A row for operands of 8 or 4 bits with e8m0 scales; kBytes are those of the
 /// wider operand.
 constexpr GemmTileRow microscaled(int32_t bm, int32_t bn, int32_t kBytes,
@@ -253,6 +262,8 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinnyCodes(16, 4096, 16, 2, 4),
     skinnyCodes(32, 2048, 8, 3, 2),
     skinnyCodes(32, 2048, 8, 3, 4),
+    streamedCodes(64, 224, 7, 2, 3, 2),
+    streamedCodes(32, 224, 4, 2, 4, 2),
     registerCells(128, 128, 2, 2, 3),
     registerCells(64, 128, 2, 2, 4),
     registerCells(48, 128, 1, 4, 4),
@@ -326,6 +337,8 @@ constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
     waves = waves * kGroupWarps + 1;
   if (tile.loop == GemmLoop::SkinnyCodes)
     waves += skinnyCodesHelpers(tile);
+  if (tile.loop == GemmLoop::StreamedCodes)
+    waves += 1;
   return waves * target.waveSize;
 }
 
@@ -347,6 +360,9 @@ struct GemmShapeClass {
   /// B is of 4-bit codes that sm_90a decodes in registers; k then.
   bool codes = false;
   int64_t codesDepth = 0;
+  /// What they are decoded with is a word for every 128 of a row, and tensor
+  /// maps can describe both operands.
+  bool streamedCodes = false;
   /// The scaled matrix instruction takes the operands as they lie in memory;
   /// their types then.
   bool microscaled = false;
@@ -433,6 +449,12 @@ constexpr bool skinnyCodesFits(const GemmTileRow &row, const GemmTile &tile,
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }
 
+/// A block has room for the scales of all of k.
+constexpr bool streamedCodesFits(const GemmTile &tile,
+                                 const GemmShapeClass &shape) {
+  return shape.streamedCodes && shape.group == 0 && shape.codesDepth <= tile.bk;
+}
+
 /// All threads copy of both operands, and each the scales of at most one row.
 constexpr bool microscaledFits(const Target &target, const GemmTile &tile,
                                const GemmShapeClass &shape) {
@@ -476,6 +498,8 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
     return skinnyFits(row, tile, shape);
   if (row.loop == GemmLoop::SkinnyCodes)
     return skinnyCodesFits(row, tile, shape);
+  if (row.loop == GemmLoop::StreamedCodes)
+    return streamedCodesFits(tile, shape);
   if (row.loop == GemmLoop::Microscaled)
     return microscaledFits(target, tile, shape);
   if (row.loop == GemmLoop::RegisterCells)

@@ -178,6 +178,31 @@ constexpr int64_t skinnyCodesLds(const GemmTile &tile) {
   return ldsAdd(tiles, ldsMul(tile.stages, stage));
 }
 
+/// StreamedCodes: elements of k of a stage, whose codes are rows of the
+/// engine's boxes; boxes of A in it; and what two of those lie apart beside
+/// their size, so that lanes that read both meet in no bank.
+inline constexpr int32_t kStreamedDepth = 256, kStreamedBoxes = 4,
+                         kStreamedApart = 256;
+
+/// Codes, then A.
+constexpr int64_t streamedCodesStage(const GemmTile &tile) {
+  int64_t bytes = ldsAdd(
+      ldsMul(tile.bn, kBulkRowBytes),
+      ldsAdd(ldsMul(kStreamedBoxes, tile.bm, kBulkRowBytes), kStreamedApart));
+  return ldsMul((bytes + kBulkAlignment - 1) / kBulkAlignment, kBulkAlignment);
+}
+
+/// What the codes of a tile are decoded with: a word for every 128 of a row.
+constexpr int64_t streamedCodesScales(const GemmTile &tile) {
+  return ldsAdd(ldsMul(tile.bn, tile.bk / kCodesDepth + kCodesPad, 4), 16);
+}
+
+/// Room to align, the stages with two barriers each, and the scales.
+constexpr int64_t streamedCodesLds(const GemmTile &tile) {
+  return ldsAdd(ldsAdd(kBulkAlignment, streamedCodesScales(tile)),
+                ldsMul(tile.stages, ldsAdd(streamedCodesStage(tile), 2 * 8)));
+}
+
 /// Microscaled: the stages, each of A, of B and of a scale for every 32
 /// elements of their rows; the epilogue's slab takes their place.
 constexpr int64_t microscaledLds(const Target &target, const GemmTile &tile,
@@ -218,6 +243,8 @@ constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
     return skinnyLds(tile);
   if (tile.loop == GemmLoop::SkinnyCodes)
     return skinnyCodesLds(tile);
+  if (tile.loop == GemmLoop::StreamedCodes)
+    return streamedCodesLds(tile);
   if (tile.loop == GemmLoop::RegisterCells)
     return registerCellsLds(target, tile);
   int64_t scales = quantized ? ldsMul(tile.bm, 4) : 0;

@@ -58,14 +58,19 @@ enum class GemmLoop : int32_t {
   /// gfx942 and gfx950, many rows: two groups of four waves in turns, one
   /// multiplies while the other copies and reads fragments.
   PingPong,
+  /// sm_90a, few rows and weights of 4-bit codes: a block computes bn rows of B
+  /// for all of k, which is at most bk; one wave asks for the operands, wm
+  /// teams of wn waves decode in registers and multiply: a team has a part of
+  /// the rows of B, a wave of it a part of k.
+  StreamedCodes,
 };
 
 /// C[bm, bn] per block in K steps of bk, by wm x wn waves (WarpSpecialised and
 /// Skinny: warpgroups); `stages` LDS buffers. splitK > 1: blocks share k in
 /// that many slices and write a partial result each. cluster > 1: that many
 /// blocks work together; WarpSpecialised: neighbouring rows of tiles, which
-/// share B; Skinny, SkinnyCodes: parts of k, which they
-/// add.
+/// share B; StreamedCodes: neighbouring columns of tiles, which share A;
+/// Skinny, SkinnyCodes: parts of k, which they add.
 struct GemmTile {
   int32_t bm, bn, bk;
   int32_t wm, wn;

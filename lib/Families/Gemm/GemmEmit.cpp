@@ -481,7 +481,8 @@ private:
     } else if (!isBlocks(variant)) {
       os << ", " << tile.getCluster();
     }
-    if (isMapped(variant) && !gemm.grouped())
+    if (isMapped(variant) && !gemm.grouped() &&
+        !gemm.operand(GemmSide::Rhs).scale)
       os << ", " << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
     os << ">;\n";
   }
@@ -636,7 +637,9 @@ private:
     if (batched)
       writeBatchIndices();
     GemmOperand a = gemm.operand(GemmSide::Lhs);
-    writeArguments(/*addressA=*/!mapped || a.gathered, /*addressB=*/!mapped);
+    // Codes come by a map, their scales do not.
+    writeArguments(/*addressA=*/!mapped || a.gathered,
+                   /*addressB=*/!mapped || gemm.operand(GemmSide::Rhs).scale);
     if (gemm.grouped())
       writeGroups(gemm.grouped());
     os << "  " << product << "::run(args, "

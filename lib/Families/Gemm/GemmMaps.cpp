@@ -108,7 +108,8 @@ private:
 } // namespace
 
 bool mlir::hk::mapsOperands(GemmLoop loop) {
-  return loop == GemmLoop::warp_specialised || loop == GemmLoop::skinny;
+  return loop == GemmLoop::warp_specialised || loop == GemmLoop::skinny ||
+         loop == GemmLoop::streamed_codes;
 }
 
 bool mlir::hk::onlyRounds(KernelOp kernel) {
@@ -171,10 +172,25 @@ bool mlir::hk::sendsBoxes(KernelOp kernel, GemmTileAttr tile) {
   return kernel->hasAttr(kSendsAttrName) && storesBoxes(kernel, tile);
 }
 
+/// A, and the codes of B.
+static SmallVector<hk_tensor_map_abi> streamedMaps(KernelOp kernel,
+                                                   GemmTileAttr tile) {
+  GemmPlan gemm = describeGemm(kernel);
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  int64_t rowsB = tile.getBn() / (gemm.isPair() ? 2 : 1);
+  MapBuilder maps{ArgumentWords(kernel)};
+  return {maps.build(argument(a.data), a.data, a.row, std::nullopt,
+                     ::hk::kStreamedDepth / ::hk::kStreamedBoxes, tile.getBm()),
+          maps.build(argument(b.data), b.data, b.row, std::nullopt,
+                     ::hk::kStreamedDepth, rowsB)};
+}
+
 SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
                                                         GemmTileAttr tile) {
   if (!mapsOperands(tile.getLoop()))
     return {};
+  if (tile.getLoop() == GemmLoop::streamed_codes)
+    return streamedMaps(kernel, tile);
   GemmPlan gemm = describeGemm(kernel);
   ProductOpInterface op = gemm.matmul;
   GemmDims dims = gemmDims(op);

@@ -376,6 +376,27 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
   return Verdict::accept();
 }
 
+/// Whether what codes are decoded with is a word for every 128 of a row
+/// (code_pairs.h), and tensor maps can describe the operands.
+static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  if (gemm.grouped() || !a.order.empty() || !b.order.empty())
+    return false;
+  auto typeOfElements = [](Value value) {
+    return *dtypeOf(tensorType(value).getElementType());
+  };
+  ::hk::DType scale = typeOfElements(b.scale);
+  if (b.type() == ::hk::DType::F4E2M1FN)
+    return scale == ::hk::DType::F8E8M0FNU && b.kBlock == 32 && b.scaleK &&
+           b.scaleRow && !b.zeroPoint && !b.fixedZero;
+  if (scale != type || b.offset || (b.scaleK && b.kBlock < 128))
+    return false;
+  if (b.zeroPoint)
+    return ::hk::info(typeOfElements(b.zeroPoint)).bits == 4;
+  double zero = b.fixedZero.value_or(0);
+  return zero == double(int(zero)) && zero >= -100 && zero <= 100;
+}
+
 ::hk::GemmShapeClass mlir::hk::shapeClassOf(GemmPlan gemm,
                                             const ::hk::Target &target,
                                             int64_t alignA, int64_t alignB) {
@@ -398,6 +419,7 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
     shape.elementsB = b.type();
   }
   shape.codes = codesVerdict(gemm, target, alignA, alignB).accepted();
+  shape.streamedCodes = shape.codes && takesWordsOfScales(gemm, shape.operand);
   if (shape.codes)
     shape.codesDepth = tensorType(gemm.matmul.getLhs())
                            .getDimSize(gemm.matmul.getLhsDim(MatmulDim::K));

@@ -61,17 +61,20 @@ uint64_t valueOf(hk_number_abi number, const uint64_t *words) {
 
 MapRequest requestOf(const hk_tensor_map_abi &map, const uint64_t *words) {
   MapRequest r{};
-  r.elementBytes = uint32_t(info(DType(map.dtype)).bits / 8);
+  // Two codes of 4 bits are a byte.
+  uint32_t bits = uint32_t(info(DType(map.dtype)).bits);
+  uint32_t packed = bits < 8 ? 8 / bits : 1;
+  r.elementBytes = bits * packed / 8;
   r.address = words[map.pointer];
-  r.sizes[0] = valueOf(map.columns, words);
+  r.sizes[0] = valueOf(map.columns, words) / packed;
   r.sizes[1] = valueOf(map.rows, words);
   r.sizes[2] = valueOf(map.matrices, words);
-  r.strides[0] = valueOf(map.row_stride, words) * r.elementBytes;
-  r.strides[1] = valueOf(map.matrix_stride, words) * r.elementBytes;
+  r.strides[0] = valueOf(map.row_stride, words) * r.elementBytes / packed;
+  r.strides[1] = valueOf(map.matrix_stride, words) * r.elementBytes / packed;
   r.rank = map.batches.word == HK_NO_WORD && map.batches.constant == 0 ? 3 : 4;
   if (r.rank == 4) {
     r.sizes[3] = valueOf(map.batches, words);
-    r.strides[2] = valueOf(map.batch_stride, words) * r.elementBytes;
+    r.strides[2] = valueOf(map.batch_stride, words) * r.elementBytes / packed;
   }
   if (r.sizes[1] == 1)
     r.strides[0] = (r.sizes[0] * r.elementBytes + kAlignment - 1) / kAlignment *
@@ -79,7 +82,7 @@ MapRequest requestOf(const hk_tensor_map_abi &map, const uint64_t *words) {
   for (uint32_t i = 2; i < r.rank; ++i)
     if (r.sizes[i] == 1)
       r.strides[i - 1] = r.strides[i - 2];
-  r.box[0] = map.box_columns;
+  r.box[0] = map.box_columns / packed;
   r.box[1] = map.box_rows;
   return r;
 }

@@ -153,8 +153,7 @@ HK_DEV int sameInWarp(int v) { return __nvvm_shfl_sync_idx_i32(~0u, v, 0, 31); }
 /// asks the copy engine in a loop over the lanes.
 HK_DEV bool isElected() {
   u32 elected;
-  asm volatile("{\n.reg .pred p;\nelect.sync _|p, -1;\n"
-               "selp.u32 %0, 1, 0, p;\n}"
+  asm volatile("{ .reg .pred p; elect.sync _|p, -1; selp.u32 %0, 1, 0, p; }"
                : "=r"(elected));
   return elected != 0;
 }

@@ -1,0 +1,351 @@
+//===- streamed_codes.h - All of k of some 4-bit codes -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Few rows times so many rows of 4-bit codes that every unit has a tile of its
+// own, which it computes for all of k: parts are added once a launch, and A
+// comes along k with the codes, so that nothing has to be there before the
+// first of them. One warp asks the copy engine for stages of 256 of k. The
+// others decode in registers and multiply: a team of them has a part of the
+// rows of B, a member 128 of k of every stage of its turn, and keeps the sums
+// of its rows until the end. Rows of A are the rows of the instruction. What
+// the codes are decoded with is read once, at the beginning, and waits in LDS
+// as a word for 128 codes.
+//
+// The blocks of a cluster have neighbouring columns and bring the boxes of A
+// for all of them in turns.
+//
+//   StreamedCodes<Problem, Cluster>::run(args, maps, block, shared, epilogue)
+//   Grid: ceil(n / columns of a tile) up to whole clusters, ceil(m / bm), 1.
+//   maps: A, codes of B (as bytes).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_STREAMEDCODES_H
+#define HK_KERNELS_GEMM_SM90_STREAMEDCODES_H
+
+#include "kernels/gemm/sm90/codes_words.h"
+#include "kernels/gemm/sm90/config.h"
+
+namespace hk {
+
+template <class Problem, int Cluster> struct StreamedCodes {
+  using P = Problem;
+  using B = typename P::B;
+  using Decode = typename B::Decode;
+  static constexpr GemmTile T = {
+      P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,
+      P::kTile.wn, P::kTile.stages, P::kTile.splitK, GemmLoop::StreamedCodes,
+      Cluster};
+  static constexpr DType D = P::kOperand;
+  static constexpr int kStages = T.stages, kRow = kBulkRowBytes;
+  /// Waves that multiply; one more copies.
+  static constexpr int kWaves = T.wm * T.wn, kReaders = kWaves * kWave;
+  static constexpr int kThreads = kReaders + kWave;
+  static constexpr i64 kLds = gemmLds(kTarget, T, D);
+  static constexpr int kColumns = P::kCols, kParts = P::kPair ? 2 : 1;
+  static constexpr int kTeams = T.wm, kMembers = T.wn;
+  /// Fragments of eight rows of B of a team; of 16 rows of A.
+  static constexpr int kTall = T.bn / (kTeams * 8), kWide = (T.bm + 15) / 16;
+  /// A stage is two members' parts: of as many stages a member has one. The
+  /// place of a stage in LDS is always the same members': who waits for its
+  /// second use has read its first.
+  static constexpr int kTurns = kMembers / 2;
+  static constexpr int kBytesB = T.bn * kRow, kBoxA = T.bm * kRow;
+  static constexpr int kStageBytes = int(streamedCodesStage(T));
+  static constexpr int kScalesBytes = int(streamedCodesScales(T));
+  static_assert(T.splitK == 1 && info(B::kMem).bits == 4 && B::kKContiguous &&
+                B::kStep == 1 && P::A::kMem == D && P::A::kKContiguous &&
+                P::kScale == KScale::None && Decode::kHasScales &&
+                kStreamedBoxes == 4);
+  static_assert(kTeams * kTall * 8 == T.bn && kTurns * 2 == kMembers &&
+                kStages % kTurns == 0 && kColumns % 8 == 0 && T.bm % 8 == 0);
+
+  using Op = MmaSync<D>;
+  static constexpr bool kPowers = kPowersOfCodes<B::kMem, Decode>;
+  using Scales = typename PickCodesWords<P, T, kReaders, kPowers>::Type;
+  static_assert(Scales::kBytes <= kScalesBytes);
+  using Sums = Vec<float, 4>[kTall][kWide];
+  /// Floats of a row of A of a member's sums.
+  static constexpr int kPitch = T.bn + kCodesPad;
+  static constexpr int kPartFloats = T.bm * kPitch;
+  static_assert(kMembers * kPartFloats * 4 <= kStages * kStageBytes);
+
+  struct Shared {
+    static constexpr int kCluster = Cluster > 1 ? Cluster : 0;
+    u8 bytes[kLds];
+  };
+
+  /// Addresses in LDS: stages (codes, then A), whose place the members' sums
+  /// take; scales; barriers.
+  struct Layout {
+    u32 base;
+
+    HK_MEM explicit Layout(const Shared &lds)
+        : base((ldsAddress(lds.bytes) + kBulkAlignment - 1) &
+               ~u32(kBulkAlignment - 1)) {}
+    HK_MEM u32 stage(u32 stage) const { return base + stage * kStageBytes; }
+    /// Boxes 1 and 3 of A begin two rows behind where the swizzle does: what
+    /// four lanes read of two boxes is then in different banks.
+    HK_MEM static u32 boxOfA(int box) {
+      return u32(kBytesB + box / 2 * kBoxA +
+                 box % 2 * (2 * kBoxA + kStreamedApart));
+    }
+    HK_MEM u32 scales() const { return base + kStages * kStageBytes; }
+    HK_MEM LdsBarrier full(u32 stage) const { return {bars() + stage * 8}; }
+    HK_MEM LdsBarrier empty(u32 stage) const { return full(kStages + stage); }
+
+  private:
+    HK_MEM u32 bars() const { return scales() + kScalesBytes; }
+  };
+
+  HK_MEM static void begin(const TensorMap *maps, const Layout &lds) {
+    if (waveId() == 0 && isElected()) {
+      maps[0].prefetch();
+      maps[1].prefetch();
+      HK_UNROLL for (int s = 0; s < kStages; ++s) {
+        lds.full(s).init(1);
+        lds.empty(s).init(Cluster * kTeams * 2);
+      }
+      publishBarriers();
+    }
+    meetCluster<Cluster>();
+  }
+
+  /// Asks for the stages of a block.
+  struct Producer {
+    const TensorMap *maps;
+    Layout lds;
+    int row, col, n;
+    u32 rank;
+
+    template <class F> HK_MEM void forCodes(int step, F f) const {
+      HK_UNROLL for (int p = 0; p < kParts; ++p)
+          f(p, BoxPlace{step * (kStreamedDepth / 2), col + p * n, 0});
+    }
+    HK_MEM void prefetch(int steps) const {
+      for (int step = 0; step < steps && step < kStages; ++step)
+        forCodes(step, [&](int, BoxPlace from) { prefetchBox(maps[1], from); });
+    }
+    HK_MEM void fill(int step, u32 stage) const {
+      LdsBarrier full = lds.full(stage);
+      full.expect(kBytesB + kStreamedBoxes * kBoxA);
+      forCodes(step, [&](int p, BoxPlace from) {
+        loadBox(lds.stage(stage) + p * kColumns * kRow, maps[1], full, from,
+                Keep::Short);
+      });
+      HK_UNROLL for (int turn = 0; turn < kStreamedBoxes; turn += Cluster) {
+        int box = turn + int(rank);
+        u32 to = lds.stage(stage) + Layout::boxOfA(box);
+        constexpr int columns = kStreamedDepth / kStreamedBoxes;
+        BoxPlace from = {step * kStreamedDepth + box * columns, row, 0};
+        if constexpr (Cluster > 1)
+          loadBoxes(to, maps[0], full, from, (1 << Cluster) - 1, Keep::Long);
+        else
+          loadBox(to, maps[0], full, from, Keep::Long);
+      }
+    }
+    HK_MEM void run(int steps) const {
+      StageRing<kStages> ring;
+      for (int step = 0; step < steps; ++step) {
+        lds.empty(ring.stage).wait(ring.phase ^ 1);
+        fill(step, ring.stage);
+        ring.advance();
+      }
+      letNextBegin();
+    }
+  };
+
+  /// What a wave multiplies of a stage.
+  struct Member {
+    /// Its rows of B, its half of a stage's k, its first stage.
+    int rows, half, first;
+    /// Of eight rows of B the lane's: of two that eight lanes read together the
+    /// chunks are in different halves of a line of banks.
+    int own;
+
+    HK_MEM Member()
+        : rows(waveId() % kTeams * (kTall * 8)), half(waveId() / kTeams % 2),
+          first(waveId() / (kTeams * 2)), own(rowOf(laneId() / 4)) {}
+    HK_MEM static int rowOf(int n) { return n % 2 * 4 + n / 2; }
+
+    /// The lane's 32 codes of fragment `tall`.
+    HK_MEM u32x4 codes(u32 stage, int tall) const {
+      int chunk = (half * 4 + laneId() % 4) ^ own;
+      return loadLds16(stage + u32((rows + own) * kRow + chunk * 16) +
+                       u32(tall * 8 * kRow));
+    }
+    /// The 32 elements of A beside them, eight at a time (i), of row
+    /// laneId() / 4 and `r` more, which are a multiple of eight.
+    HK_MEM u32x4 elements(u32 stage, int i, int r) const {
+      int quad = laneId() / 4, t = laneId() % 4;
+      int chunk = (t % 2 * 4) ^ ((quad + t / 2 * (kStreamedApart / kRow)) % 8);
+      u32 at = stage + Layout::boxOfA(half * 2 + t / 2) +
+               u32(quad * kRow + chunk * 16);
+      return paired(loadLds16((at ^ u32(i * 16)) + u32(r * kRow)));
+    }
+
+  private:
+    /// In the order of CodePairs.
+    HK_MEM static u32x4 paired(u32x4 v) {
+      return {__nvvm_prmt(v[0], v[2], 0x5410), __nvvm_prmt(v[0], v[2], 0x7632),
+              __nvvm_prmt(v[1], v[3], 0x5410), __nvvm_prmt(v[1], v[3], 0x7632)};
+    }
+  };
+
+  /// Eight of k of A for each of a lane's rows, as the instruction has them:
+  /// [16 rows][half of the eight].
+  using Elements = u32x4[kWide][2];
+  HK_MEM static void load(const Member &member, u32 stage, int i, Elements &a) {
+    HK_UNROLL for (int w = 0; w < kWide; ++w) {
+      u32x4 low = member.elements(stage, i, w * 16), high = u32x4(0);
+      if constexpr (T.bm > 8)
+        high = member.elements(stage, i, w * 16 + 8);
+      HK_UNROLL for (int h = 0; h < 2; ++h)
+          a[w][h] = {low[h * 2], high[h * 2], low[h * 2 + 1], high[h * 2 + 1]};
+    }
+  }
+
+  template <bool Usual>
+  HK_MEM static void multiply(const Layout &lds, const Scales &scales,
+                              int steps, Sums &sums) {
+    Member member;
+    StageRing<kStages> ring;
+    ring.stage = u32(member.first);
+    for (int step = member.first; step < steps; step += kTurns) {
+      lds.full(ring.stage).waitTogether(ring.phase);
+      u32 stage = lds.stage(ring.stage);
+      u32x4 codes[kTall];
+      HK_UNROLL for (int tall = 0; tall < kTall; ++tall) codes[tall] =
+          member.codes(stage, tall);
+      // Fragments of B within eight of k: neighbouring products are of
+      // different sums.
+      HK_UNROLL for (int i = 0; i < 4; ++i) {
+        Elements a;
+        load(member, stage, i, a);
+        HK_UNROLL for (int tall = 0; tall < kTall; ++tall) {
+          auto scale = scales.template of<Usual>(
+              step * 2 + member.half, member.rows + tall * 8 + member.own);
+          HK_UNROLL for (int h = 0; h < 2; ++h) {
+            u32 first = scale.pair(codes[tall][i], h * 2);
+            u32 second = scale.pair(codes[tall][i], h * 2 + 1);
+            HK_UNROLL for (int w = 0; w < kWide; ++w)
+                Op::step(sums[tall][w], a[w][h], first, second);
+          }
+        }
+      }
+      waveBarrier();
+      if constexpr (Cluster > 1) {
+        if (laneId() < Cluster)
+          lds.empty(ring.stage).arriveAt(u32(laneId()));
+      } else if (laneId() == 0) {
+        lds.empty(ring.stage).arrive();
+      }
+      ring.stage += kTurns;
+      if (ring.stage >= kStages) {
+        ring.stage -= kStages;
+        ring.phase ^= 1;
+      }
+    }
+  }
+
+  /// The wave's sums: [row of A][row of B].
+  HK_MEM static void keepPart(float *parts, const Sums &sums) {
+    Member member;
+    float *own = parts + waveId() / kTeams * kPartFloats +
+                 laneId() / 4 * kPitch + member.rows;
+    HK_UNROLL for (int tall = 0; tall < kTall; ++tall)
+        HK_UNROLL for (int w = 0; w < kWide; ++w)
+            HK_UNROLL for (int e = 0; e < (T.bm > 8 ? 4 : 2); ++e)
+                own[(w * 16 + e / 2 * 8) * kPitch + tall * 8 +
+                    Member::rowOf(laneId() % 4 * 2 + e % 2)] = sums[tall][w][e];
+  }
+
+  /// The sum of all members of row m of V columns from c on, which are in four
+  /// or some of four.
+  template <int V>
+  HK_MEM static Vec<float, V> total(const float *parts, int m, int c) {
+    constexpr int fours = V <= 4 ? 1 : V / 4;
+    f32x4 sum[fours];
+    const float *own = parts + m * kPitch + c / 4 * 4;
+    HK_UNROLL for (int f = 0; f < fours; ++f) {
+      sum[f] = f32x4(0);
+      HK_UNROLL for (int part = 0; part < kMembers; ++part) sum[f] +=
+          *reinterpret_cast<const f32x4 *>(own + part * kPartFloats + f * 4);
+    }
+    Vec<float, V> result;
+    HK_UNROLL for (int e = 0; e < V; ++e) result[e] =
+        V < 4 ? sum[0][c % 4 + e] : sum[e / 4][e % 4];
+    return result;
+  }
+
+  template <class Epilogue>
+  HK_MEM static void finish(const GemmArgs &args, i64 row0, i64 col0,
+                            const float *parts, const Epilogue &epilogue) {
+    constexpr int V = Epilogue::kVec, perRow = kColumns / V;
+    static_assert(Epilogue::kGroup == 0 && kColumns % V == 0);
+    i64 left = args.m - row0;
+    int rows = left < T.bm ? int(left) : T.bm;
+    for (int x = threadId(); x < rows * perRow; x += kReaders) {
+      int m = x / perRow, c = x % perRow * V;
+      i64 col = col0 + c;
+      GemmOutput<float, V> out;
+      out.acc = total<V>(parts, m, c);
+      out.pair = P::kPair ? total<V>(parts, m, kColumns + c) : Vec<float, V>(0);
+      out.stat = 0;
+      runEpilogue<V>(epilogue, 0, row0 + m, col, args.n, col < args.n, out);
+    }
+  }
+
+  template <class Epilogue>
+  HK_MEM static void run(const GemmArgs &args, const TensorMap *maps,
+                         BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
+    Layout lds(shared);
+    i64 row = i64(block.y) * T.bm, col = i64(block.x) * kColumns;
+    int steps = int((args.k + kStreamedDepth - 1) / kStreamedDepth);
+    bool copies = waveId() == kWaves, leads = copies && isElected();
+    Producer producer = {maps,        lds,
+                         int(row),    int(col),
+                         int(args.n), Cluster > 1 ? clusterRank() : 0};
+    u8 *bytes = shared.bytes + (lds.base - ldsAddress(shared.bytes));
+    Scales scales(args, bytes + kStages * kStageBytes);
+    // Before the kernel in front has ended.
+    if (leads)
+      producer.prefetch(steps);
+    if (threadId() == 0)
+      scales.clear();
+    begin(maps, lds);
+    waitForLast();
+    if (copies) {
+      if (leads)
+        producer.run(steps);
+      waveBarrier();
+    } else {
+      scales.read(col);
+      barrierOfSome<1, kReaders>();
+      Sums sums;
+      HK_UNROLL for (auto &tall : sums)
+          HK_UNROLL for (Vec<float, 4> &sum : tall) sum = Vec<float, 4>(0);
+      if (scales.isUsual())
+        multiply<true>(lds, scales, steps, sums);
+      else
+        multiply<false>(lds, scales, steps, sums);
+      float *parts = reinterpret_cast<float *>(bytes);
+      barrierOfSome<1, kReaders>();
+      keepPart(parts, sums);
+      barrierOfSome<1, kReaders>();
+      finish(args, row, col, parts, epilogue);
+    }
+    // Nobody ends while another may still arrive at its barriers.
+    if constexpr (Cluster > 1)
+      meetCluster<Cluster>();
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_STREAMEDCODES_H
