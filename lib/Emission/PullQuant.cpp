@@ -94,12 +94,12 @@ Expr Puller::scaleOf(Operation *op, Puller::Args leading, AffineExpr segment,
                         reductionGroupOf(op), leading, segment, position, vec);
   Type type = elementTypeOf(op->getResult(0));
   if (auto mx = dyn_cast<QuantizeMxOp>(op))
-    return defineOnce("scale",
-                      call("mxScaleByte<" + mxRoundingText(mx.getRounding()) +
-                               ", " + dtypeText(type) + ">",
-                           amax, "i32"));
+    return defineOnce("scale", call((votes() ? "mxScaleOf<" : "mxScaleByte<") +
+                                        mxRoundingText(mx.getRounding()) +
+                                        ", " + dtypeText(type) + ">",
+                                    amax, votes() ? "MxScale" : "i32"));
   auto quantize = cast<QuantizeOp>(op);
-  Expr scale = call("quantScale",
+  Expr scale = call(votes() ? "quantScaleByVote" : "quantScale",
                     {amax, literal(quantize.getAmaxFloor().convertToDouble()),
                      literal(limitOf(quantize).value_or(largest(type)))});
   if (quantize.getPowerOfTwo())
@@ -112,6 +112,14 @@ Expr Puller::scaleAt(Operation *op, Puller::Args position, int vec) {
   AffineExpr segment =
       group ? simplify(position.back().floorDiv(group)) : constant(0);
   return scaleOf(op, position.drop_back(), segment, position, vec);
+}
+
+/// Whether quotients exceed what the type holds by a rounding at most.
+static bool isWithin(QuantizeOp op) {
+  Type type = elementTypeOf(op.getQuantized());
+  double limit = limitOf(op).value_or(largest(type));
+  return limit <= largest(type) &&
+         (!type.isInteger(8) || limit == std::floor(limit));
 }
 
 static Expr pullQuantize(Puller &p, QuantizeOp op, bool wantScale,
@@ -137,7 +145,7 @@ static Expr pullQuantize(Puller &p, QuantizeOp op, bool wantScale,
     quotient =
         call("divideFor8Bits",
              {x, p.defineOnce("divisor",
-                              call("divisorOf",
+                              call(p.votes() ? "divisorByVote" : "divisorOf",
                                    {scale, literal(floor), literal(limit)},
                                    "Divisor"))});
   else
@@ -145,6 +153,8 @@ static Expr pullQuantize(Puller &p, QuantizeOp op, bool wantScale,
   std::optional<double> saturates = limitOf(op);
   if (saturates && roundingLimits(type, limit, floor))
     saturates = std::nullopt;
+  if (p.votes() && isWithin(op) && type.isInteger(8))
+    return call("roundQuotients", {quotient, scale, literal(limit)}, "i32");
   return clampAndCast(type, saturates, quotient, !unrounded);
 }
 
@@ -262,6 +272,7 @@ Expr Puller::pullUnrounded(Value value, Args position, int vec,
   if (quantize &&
       (!group || (group % vec == 0 && position.back().isMultipleOf(vec))))
     stored.scale = scaleAt(op, position, vec);
+  stored.within = stored.scale && isWithin(quantize);
   return made;
 }
 

@@ -124,6 +124,13 @@ static Expr pullPartner(Puller &p, RopeOp op, Position &position, int vec,
          p.pull(op.getInput(), position, vec);
 }
 
+/// Whether the tables have a row for each token, which is found by its number.
+static bool hasOwnRows(Puller &p, RopeOp op) {
+  return !op.getPositions() && !op.getBounds() && !op.getOffsets() &&
+         p.dimSymbols().equal(op.getCos(), 0, op.getInput(),
+                              int64_t(op.getPositionDim()));
+}
+
 /// The row of the tables, once per token, and whether there is one.
 static ExistingRow rowOf(Puller &p, RopeOp op, ArrayRef<AffineExpr> token) {
   int depth = p.depthOf(token);
@@ -195,8 +202,12 @@ static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
   bool negated = false;
   if (neox || vec == 1)
     other = pullPartner(p, op, partner, vec, negated);
-  ExistingRow row = rowOf(p, op, position.drop_back(2));
-  AffineExpr symbol = p.sharedSymbol(row.index.text, row.index.depth);
+  AffineExpr symbol = position[op.getPositionDim()];
+  ExistingRow row;
+  if (!hasOwnRows(p, op)) {
+    row = rowOf(p, op, position.drop_back(2));
+    symbol = p.sharedSymbol(row.index.text, row.index.depth);
+  }
   Expr rotated = isRotated(p, op, d);
   // The gradient takes the sine of the partner; only own angles tell.
   bool partnerSine = op.getInverse() && op.getAnglePerElement();
@@ -223,17 +234,21 @@ static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
   CodeWriter &code = p.code();
   if (!p.votes()) {
     y = code.define(p.placeOf(y, position, vec), "v", y);
-    return choice(both(row.exists, rotated), y, x);
+    Expr turned = both(row.exists, rotated);
+    return turned ? choice(turned, y, x) : y;
   }
   // Tokens without a row are rare, elements that are not rotated are not.
+  auto whereFound = [&](const Expr &made) {
+    return row.exists ? call("mostly", {row.exists, made, x}, "float") : made;
+  };
   if (!rotated) {
     y = code.define(p.placeOf(y, position, vec), "v", y);
-    return call("mostly", {row.exists, y, x}, y.type.element);
+    return whereFound(y);
   }
   // Whole chunks of a thread are not.
   Expr made = code.declare("v", x.type, x.text);
   code.openIf(rotated.text, Hoist::Never);
-  code.assign(made, call("mostly", {row.exists, y, x}, y.type.element));
+  code.assign(made, whereFound(y));
   code.close();
   return made;
 }

@@ -269,6 +269,11 @@ std::string Puller::key(Value value, ArrayRef<AffineExpr> position, int vec,
 // Kernel operands
 //===----------------------------------------------------------------------===//
 
+/// The name of a stride in C++.
+static std::string strideName(unsigned operand, int64_t dim) {
+  return "s" + std::to_string(operand) + "_" + std::to_string(dim);
+}
+
 void Puller::declareArguments() {
   ArgumentWords words(kernel);
   Block &body = kernel.getSpecBlock();
@@ -286,34 +291,84 @@ void Puller::declareArguments() {
              words.size(-1 - d) + ";");
   for (BlockArgument arg : body.getArguments()) {
     int64_t rank = cast<ShapedType>(arg.getType()).getRank();
-    for (int64_t d = 0; d + 1 < rank; ++d)
-      out.line("[[maybe_unused]] const i64 s" + Twine(arg.getArgNumber()) +
-               "_" + Twine(d) + " = " + words.stride(arg.getArgNumber(), d) +
-               ";");
+    for (int64_t d = 0; d + 1 < rank; ++d) {
+      unsigned operand = arg.getArgNumber();
+      std::string name = strideName(operand, d);
+      if (std::optional<int64_t> known = strideOf(operand, d))
+        out.line("[[maybe_unused]] constexpr Stride<" + Twine(*known) + "> " +
+                 name + ";");
+      else
+        out.line("[[maybe_unused]] const i64 " + name + " = " +
+                 words.stride(operand, d) + ";");
+    }
   }
 }
 
-std::string Puller::offsetText(unsigned operand, Args position) {
+bool Puller::countsBytes(unsigned operand, Args position) {
+  auto type =
+      cast<ShapedType>(kernel.getSpecBlock().getArgument(operand).getType());
+  auto isEven = [&](int64_t dim) {
+    std::optional<int64_t> stride = strideOf(operand, dim);
+    return stride && *stride % 2 == 0;
+  };
+  return votes() && isPacked(type.getElementType()) && !position.empty() &&
+         position.back().isMultipleOf(2) &&
+         llvm::all_of(llvm::seq<int64_t>(0, type.getRank() - 1), isEven);
+}
+
+std::string Puller::offsetText(unsigned operand, Args position, bool bytes) {
+  auto type =
+      cast<ShapedType>(kernel.getSpecBlock().getArgument(operand).getType());
   std::string result, shared;
+  auto add = [](std::string &sum, const std::string &term) {
+    sum += (sum.empty() ? "" : " + ") + term;
+  };
+  auto strideText = [&](int64_t d) {
+    return bytes ? "Stride<" + std::to_string(*strideOf(operand, d) / 2) + ">{}"
+                 : strideName(operand, d);
+  };
+  size_t dense = denseRowDims(operand, position);
+  if (dense > 0)
+    add(shared,
+        "strided(row, " +
+            (dense == position.size() ? "Stride<1>{}" : strideText(dense - 1)) +
+            ")");
   for (auto [d, index] : llvm::enumerate(position)) {
     auto c = dyn_cast<AffineConstantExpr>(index);
-    if (c && c.getValue() == 0)
+    if (d < dense || (c && c.getValue() == 0))
       continue;
-    std::string stride = (" s" + Twine(operand) + "_" + Twine(d)).str();
     bool isSymbol = isa<AffineSymbolExpr>(index),
          isLast = d + 1 == position.size();
+    AffineExpr place = isLast && bytes ? simplify(index.floorDiv(2)) : index;
+    int64_t below = type.isDynamicDim(d) ? 0 : type.getDimSize(d);
+    std::string number =
+        (votes() ? "nearIndex<" + std::to_string(below) + ">" : "i64") + "(" +
+        text(place) + ")";
     // Rows may be cheaper than numbers.
-    std::string term = isLast ? "i64(" + text(index) + ")"
-                       : isSymbol
-                           ? "strided(" + text(index) + "," + stride + ")"
-                           : "i64(" + text(index) + ") *" + stride;
-    std::string &sum =
-        isSymbol && !isLast && sharesOffset(index) ? shared : result;
-    sum += (sum.empty() ? "" : " + ") + term;
+    std::string term =
+        isLast     ? number
+        : isSymbol ? "strided(" + text(index) + ", " + strideText(d) + ")"
+                   : number + " * " + strideText(d);
+    add(isSymbol && !isLast && sharesOffset(index) ? shared : result, term);
   }
   if (!shared.empty())
     result = sharedOffset(shared) + (result.empty() ? "" : " + ") + result;
   return result.empty() ? "0" : result;
+}
+
+std::string Puller::placeText(unsigned operand, Args position) {
+  std::string pointer = "p" + std::to_string(operand);
+  bool bytes = countsBytes(operand, position);
+  std::string offset = offsetText(operand, position, bytes);
+  if (!votes())
+    return pointer + ", " + offset;
+  Type type = elementTypeOf(kernel.getSpecBlock().getArgument(operand));
+  std::string element = bytes ? "DType::I8" : dtypeText(type);
+  return "addressOf<" + element + ">(" + pointer + ", " + offset + "), 0";
+}
+
+bool mlir::hk::isCoded(Type elementType) {
+  return isa<Float4E2M1FNType, Float8E4M3FNType, Float8E5M2Type>(elementType);
 }
 
 int64_t Puller::alignment(unsigned operand, AffineExpr last, int vec) const {
@@ -336,8 +391,8 @@ std::string Puller::accessText(BlockArgument argument, Args position, int vec) {
   unsigned operand = argument.getArgNumber();
   AffineExpr last = position.empty() ? AffineExpr() : position.back();
   return ("<" + dtypeText(elementTypeOf(argument)) + ", " + Twine(vec) + ", " +
-          Twine(alignment(operand, last, vec)) + ">(p" + Twine(operand) + ", " +
-          offsetText(operand, position))
+          Twine(alignment(operand, last, vec)) + ">(" +
+          placeText(operand, position))
       .str();
 }
 
@@ -351,9 +406,14 @@ Expr Puller::load(BlockArgument argument, Args position, int vec) {
                       offsetText(argument.getArgNumber(), position) + ")",
                   {loaded.element}});
   bool masked = vec > 1 && lanes;
-  Expr made = {(masked ? "loadMasked" : "load") +
+  bool coded = !masked && vec > 1 && votes() && isCoded(type);
+  std::string unpack = "unpackCodesOf<" + dtypeText(type) + ", " +
+                       std::to_string(vec) + ">(loadPacked";
+  Expr made = {(masked  ? "loadMasked"
+                : coded ? unpack
+                        : "load") +
                    accessText(argument, position, vec) +
-                   (masked ? ", " + lanes.text : "") + ")",
+                   (masked ? ", " + lanes.text : "") + (coded ? "))" : ")"),
                loaded};
   if (!loadGuard)
     return made;
@@ -368,12 +428,13 @@ void Puller::store(unsigned operand, Args position, int vec, const Expr &vector,
   auto stream = streamed.find(operand);
   bool streams = !masked && stored.rounded && stream != streamed.end();
   bool quotients = !masked && stored.scale;
-  StringRef function = masked           ? "storeMasked"
-                       : streams        ? "storeStreamed"
-                       : stored.rounded ? "storeExact"
-                       : stored.numbers ? "storeNumbers"
-                       : quotients      ? "storeQuotients"
-                                        : "store";
+  StringRef function = masked                       ? "storeMasked"
+                       : streams                    ? "storeStreamed"
+                       : stored.rounded             ? "storeExact"
+                       : stored.numbers             ? "storeNumbers"
+                       : quotients && stored.within ? "storeWithin"
+                       : quotients                  ? "storeQuotients"
+                                                    : "store";
   out.lineIf(storeGuard, function + accessText(argument, position, vec) + ", " +
                              (masked ? lanes.text + ", " : "") + vector.text +
                              (streams ? ", " + stream->second : "") +
@@ -508,9 +569,10 @@ ExistingRow Puller::existingRow(const std::string &key, int depth,
           usually(isIndex(at, text(size)).text).text + " ? " + at.text + " : 0";
       // A place near the first row takes a shorter product.
       bool near = rows.getValue() < (int64_t(1) << 23);
-      row = out.define(depth, "row",
-                       near ? Expr{"nearRow(" + place + ")", {"auto"}}
-                            : Expr{place, {"i64"}});
+      row = out.define(
+          depth, "row",
+          near ? Expr{"rowOfTable<" + text(size) + ">(" + place + ")", {"auto"}}
+               : Expr{place, {"i64"}});
     } else {
       row = defineExisting("row", depth, at, text(size));
       if (votes())

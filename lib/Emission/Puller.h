@@ -33,6 +33,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <functional>
+#include <optional>
 
 namespace mlir::hk {
 
@@ -45,6 +46,8 @@ std::string dtypeText(::hk::DType dtype);
 StringRef mxRoundingText(MxRounding rounding);
 /// The reduction of device/reduce.h that computes a statistic.
 StringRef reductionOf(RowReduction kind);
+/// Whether kernels/rowwise/decode.h may know a shorter way to read it.
+bool isCoded(Type elementType);
 /// What holds elements of a type in kernels; 0: one element.
 CType carrierOf(Type elementType, int vec);
 /// A vector of the one scale whose E8M0 byte is `byte`.
@@ -70,6 +73,7 @@ struct Stored {
   bool rounded = true;  ///< they are values of the operand's element type
   bool numbers = false; ///< none is NaN
   Expr scale; ///< of quotients, none of which is NaN where it is a number
+  bool within = false; ///< these exceed no limit but by a rounding
 };
 
 class Puller {
@@ -222,11 +226,24 @@ protected:
   /// The template arguments and the arguments of a load: `<dtype, vec, align>`
   /// and `(pointer, offset)`.
   std::string accessText(BlockArgument argument, Args position, int vec);
-  std::string offsetText(unsigned operand, Args position);
+  /// In elements, or in bytes of packed ones.
+  std::string offsetText(unsigned operand, Args position, bool bytes = false);
+  /// Whether offsets of an operand of packed elements count bytes, as all its
+  /// strides are known to be whole ones.
+  bool countsBytes(unsigned operand, Args position);
+  /// The pointer and the offset of an access as its arguments.
+  std::string placeText(unsigned operand, Args position);
   /// Whether the offset of a row, which is made of `indices`, is computed once
   /// for all loads and stores, and the name of such an offset.
   virtual bool sharesOffset(Args) const { return false; }
   virtual std::string sharedOffset(const std::string &text) { return text; }
+  /// What every launch passes as a stride, if that is known to be one number.
+  virtual std::optional<int64_t> strideOf(unsigned, int64_t) const {
+    return std::nullopt;
+  }
+  /// How many leading indices are those of a row that lies behind the row
+  /// before, so that its number alone tells where it is.
+  virtual size_t denseRowDims(unsigned, Args) const { return 0; }
   /// Bytes that the address of such an access is known to be a multiple of.
   virtual int64_t alignment(unsigned operand, AffineExpr last, int vec) const;
 

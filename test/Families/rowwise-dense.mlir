@@ -48,18 +48,21 @@ func.func @ragged(%x: tensor<?x200xbf16>) -> (tensor<?x200xf4E2M1FN>, tensor<?x7
   return %q, %s : tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>
 }
 
-// Offsets of a row are computed once, and a token without a place is loaded the
-// angles of another, which a vote then leaves out.
+// Strides that all launches pass alike are constants. Heads that lie one behind
+// the other have one offset, which is computed once, and a token without a place
+// is loaded the angles of another, which a vote then leaves out.
 // CHECK-LABEL: ==== @rope for
-// CHECK: const auto [[HEAD:r[0-9]+]] = innerRow<4>(row);
+// CHECK: constexpr Stride<512> s0_0;
+// CHECK: constexpr Stride<128> s0_1;
 // CHECK: const auto [[TOKEN:q[0-9]+]] = outerRow<4>(row);
-// CHECK: const i64 [[OFFSET:row[0-9]+]] = strided([[TOKEN]], s0_0) + strided([[HEAD]], s0_1);
-// CHECK: (p0, [[OFFSET]] + i64(
+// CHECK: const auto [[OFFSET:row[0-9]+]] = offsetOfRow(strided(row, s0_1));
+// CHECK: (p0, [[OFFSET]] + nearIndex<128>(
 // CHECK: const auto [[FOUND:found[0-9]+]] = usually(
-// CHECK-NEXT: nearRow([[FOUND]] ?
+// CHECK-NEXT: rowOfTable<64>([[FOUND]] ?
 // CHECK-NOT: = {};
 // CHECK: mostly<8>([[FOUND]],
 // SM90-LABEL: ==== @rope for
+// SM90: const i64 s0_0 = i64(words[
 // SM90: strided(q
 // SM90-NOT: mostly
 func.func @angles(%x: tensor<?x4x128xbf16>, %pos: tensor<?xi32>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>) -> tensor<?x4x128xbf16> {

@@ -4,21 +4,21 @@
 // RUN: hk-compile %s --emit=kernels --target=host -o - | FileCheck %s --check-prefix=HOST
 
 // Everything that waits for nothing is loaded first, the weight too. The sum is
-// stored and kept as it is stored. The scale of 128 elements is the maximum over 16
+// stored and, being few elements, kept as numbers. The scale of 128 elements is the maximum over 16
 // lanes, and nothing is divided by it.
 // AMD-LABEL: using Shared_{{.*}}_v0 = RowShared<256, 256, 1>;
 // AMD: HK_KERNEL({{.*}}, 12, 256, {{[0-9]+}},
-// AMD: raw0[s] = loadPacked<DType::BF16, 8, 16>(p0,
-// AMD: raw1[s] = loadPacked<DType::BF16, 8, 16>(p1,
-// AMD: Packed<DType::BF16, 8> keep0[2];
-// AMD: raw2[s] = loadPacked<DType::BF16, 8, 16>(p2,
-// AMD: storeExact<DType::BF16, 8, 16>(p3,
+// AMD: raw0[s] = loadPacked<DType::BF16, 8, 16>(addressOf<DType::BF16>(p0,
+// AMD: raw1[s] = loadPacked<DType::BF16, 8, 16>(addressOf<DType::BF16>(p1,
+// AMD: Vec<float, 8> keep0[2];
+// AMD: raw2[s] = loadPacked<DType::BF16, 8, 16>(addressOf<DType::BF16>(p2,
+// AMD: storeExact<DType::BF16, 8, 16>(addressOf<DType::BF16>(p3,
 // AMD: wholeRowReduce<Sum, 256, 256>(
 // AMD: rsqrtOf(
 // AMD-NOT: loadPacked
-// AMD: opaque(keep0[s])
+// AMD: = keep0[s];
 // AMD: segmentReduce<MagnitudeMax, 16, 64>(
-// AMD: storeQuotients<DType::F8E4M3FN, 8, 8>(p4, {{.*}}divideFor8Bits<8>(
+// AMD: storeWithin<DType::F8E4M3FN, 8, 8>(addressOf<DType::F8E4M3FN>(p4, {{.*}}divideFor8Bits<8>(
 
 // On the host one thread has a whole group in its vector.
 // HOST: HK_EACH_ROW(row, RowsOfBlock<{{[0-9]+}}>{block.x, rows})
@@ -34,9 +34,9 @@ func.func @norm(%x: tensor<?x4096xbf16>, %res: tensor<?x4096xbf16>, %w: tensor<4
 
 // A thread has both halves of a pair: each is loaded once.
 // AMD-LABEL: ==== @rope
-// AMD-COUNT-2: loadPacked<DType::BF16, 8, 16>(p0,
+// AMD-COUNT-2: loadPacked<DType::BF16, 8, 16>(addressOf<DType::BF16>(p0,
 // AMD-NOT: loadPacked<DType::BF16
-// AMD-COUNT-2: storeExact<DType::BF16, 8, 16>(p4,
+// AMD-COUNT-2: storeExact<DType::BF16, 8, 16>(addressOf<DType::BF16>(p4,
 func.func @rope(%q: tensor<?x8x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>, %p: tensor<?xi32>) -> tensor<?x8x128xbf16> {
   %y = hk.rope neox %q, %cos, %sin positions %p : tensor<?x8x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32>
   return %y : tensor<?x8x128xbf16>
@@ -56,7 +56,7 @@ func.func @rope(%q: tensor<?x8x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<
 // AMD: onlineSoftmax<4, 20>(
 // AMD: mergeSoftmax<512, 512>(
 // AMD: {13312 + thread, 32768})
-// AMD: loadPacked<DType::F32, 4, 16>(p0,
+// AMD: loadPacked<DType::F32, 4, 16>(addressOf<DType::F32>(p0,
 // AMD: expNegative<4>(
 // AMD: {10240 + thread, 13312})
 // AMD: = lds.kept0[c - 10240];

@@ -15,6 +15,7 @@
 #include "RowEmitter.h"
 
 #include "hk/Contract/Calibration.h"
+#include "hk/Contract/Cost.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -40,6 +41,8 @@ RowEmitter::RowEmitter(KernelOp kernel, const RowPlan &plan,
       threadsPerRow(podOf(tile).threadsPerRow()) {
   if (host)
     threadsPerRow = 1;
+  if (::hk::boundByIssue(target))
+    strides = launchedStrides(kernel);
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,7 +76,9 @@ void RowEmitter::emitRowStart() {
     out.line("const i32 thread = i32(block.x % " + blocks + ") * " +
              Twine(tile.getThreads()) + " + threadId();");
   } else if (tile.getRows() == 1) {
-    out.line("const i64 row = " + emitPiece() + ";");
+    std::string block = emitPiece();
+    out.line(votes() ? "const auto row = onlyRow(" + block + ");"
+                     : "const i64 row = " + block + ";");
     out.line("const i32 thread = threadId();");
   } else {
     out.line("const i64 rows = " + rows + ";");
@@ -216,7 +221,8 @@ void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
   std::string array = "keep" + std::to_string(keepCount++);
   std::string element = name.type.text();
   std::string packed = name.text, unpacked = array + "[s]";
-  if (!host && rounded && type.getIntOrFloatBitWidth() <= 16) {
+  if (!host && rounded && type.getIntOrFloatBitWidth() <= 16 &&
+      !keepsUnpacked(loop)) {
     std::string access = "<" + dtypeText(type) + ", " + v + ">";
     element = "Packed" + access;
     packed = "packExact" + access + "(" + packed + ")";
@@ -547,8 +553,9 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
       own =
           llvm::map_to_vector(transposed.getPermutation(),
                               [from = own](int64_t dim) { return from[dim]; });
-    out.openIf(text(simplify(position.back() % constant(store.group))) +
-                   " == 0",
+    // A mask where the group is a power of two, which simplifying hides.
+    AffineExpr inGroup = position.back() % store.group;
+    out.openIf(text(votes() ? inGroup : simplify(inGroup)) + " == 0",
                Hoist::Freely);
     this->store(store.operand, own, 1, value);
     out.close();

@@ -61,6 +61,10 @@ std::string exchangeMemberText(const RowPlan &plan);
 std::string sharedText(const RowPlan &plan, const ::hk::Target &target,
                        const ::hk::RowTile &tile, StringRef name);
 
+/// The strides of a kernel's operands, in elements, that all its launches pass
+/// alike; dynamic if they do not, none for a kernel that nothing launches.
+SmallVector<SmallVector<int64_t>> launchedStrides(KernelOp kernel);
+
 /// A load of all slots of a loop.
 struct BatchedLoad {
   RowLoop loop;
@@ -169,6 +173,9 @@ private:
   Space &spaceOf(ArrayRef<DimName> local);
   void keep(Space &space, const RowLoop &loop, Value value,
             const std::string &memo, const Expr &name);
+  /// Whether what several phases use stays as numbers, not as it lies in
+  /// memory: few elements, where unpacking takes more than registers are worth.
+  bool keepsUnpacked(const RowLoop &loop) const;
   /// Whether the maximum and the sum of a softmax are found in one loop.
   bool isOnline(const RowStat &stat, const RowLoop &loop) const;
 
@@ -176,6 +183,8 @@ private:
   /// Those of rows that are no number of their own (RowOfBlock).
   bool sharesOffset(Args indices) const override;
   std::string sharedOffset(const std::string &text) override;
+  std::optional<int64_t> strideOf(unsigned operand, int64_t dim) const override;
+  size_t denseRowDims(unsigned operand, Args position) const override;
   Expr load(BlockArgument argument, Args position, int vec) override;
   /// Such a load in the current loop.
   BatchedLoad batchedLoad(BlockArgument argument, Args position, int vec);
@@ -221,6 +230,8 @@ private:
   bool resident;
   bool shifted; // chunks begin where vectors of memory do
   int64_t threadsPerRow;
+  /// Strides of operands that all launches pass alike.
+  SmallVector<SmallVector<int64_t>> strides;
   int rowDepth = 0;
   AffineExpr threadIndex; // in the row; not on the host
   AffineExpr shift;       // elements before the row in its first chunk

@@ -48,9 +48,41 @@ std::string RowEmitter::sharedOffset(const std::string &text) {
   std::string &name = rowOffsets[text];
   if (name.empty()) {
     name = out.freshName("row");
-    out.lineInto(rowOffsetPlace, "const i64 " + name + " = " + text + ";");
+    out.lineInto(rowOffsetPlace,
+                 "const auto " + name + " = offsetOfRow(" + text + ");");
   }
   return name;
+}
+
+std::optional<int64_t> RowEmitter::strideOf(unsigned operand,
+                                            int64_t dim) const {
+  if (strides.empty() || strides[operand].empty() ||
+      ShapedType::isDynamic(strides[operand][dim]))
+    return std::nullopt;
+  return strides[operand][dim];
+}
+
+size_t RowEmitter::denseRowDims(unsigned operand, Args position) const {
+  size_t numRows = rowCoordinates.size();
+  if (!votes() || numRows < 2 || position.size() < numRows ||
+      position.take_front(numRows) != Args(rowCoordinates))
+    return 0;
+  // Each row dim has to step over all of the next ones.
+  std::optional<int64_t> step =
+      position.size() == numRows ? 1 : strideOf(operand, numRows - 1);
+  for (size_t d = numRows; step && d-- > 1;) {
+    DimName size = plan.rows()[d];
+    if (size < 0 || strideOf(operand, d - 1) != *step * size)
+      return 0;
+    *step *= size;
+  }
+  return step ? numRows : 0;
+}
+
+bool RowEmitter::keepsUnpacked(const RowLoop &loop) const {
+  constexpr int64_t mostElements = 32;
+  return votes() && loop.unrolled && loop.vec > 1 &&
+         loop.slots * loop.vec <= mostElements;
 }
 
 std::string RowEmitter::rowText(BlockArgument argument) {
@@ -157,14 +189,16 @@ Expr RowEmitter::load(BlockArgument argument, Args position, int vec) {
   BatchedLoad load = batchedLoad(argument, position, vec);
   int64_t words = llvm::divideCeil(bits, 32) * current.slots;
   auto unpacked = [&](const std::string &chunk) {
-    return Expr{"unpack" + load.access + "(" + chunk + ")",
+    std::string unpack =
+        votes() && isCoded(element) ? "unpackCodesOf" : "unpack";
+    return Expr{unpack + load.access + "(" + chunk + ")",
                 carrierOf(element, vec)};
   };
   auto earlier = preloads.find(load.key);
   if (earlier != preloads.end()) {
     std::string chunk = earlier->second + "[s]";
     // Unpacked values of an earlier loop should not live on.
-    if (!ownPreloads.count(load.key))
+    if (!ownPreloads.count(load.key) && !keepsUnpacked(current))
       chunk = "opaque(" + chunk + ")";
     return unpacked(chunk);
   }

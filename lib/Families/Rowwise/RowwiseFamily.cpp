@@ -342,6 +342,12 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
   }
   if (!plan.selections().empty())
     os << "#include \"kernels/topk/topk.h\"\n";
+  auto inputs = kernel.getSpecBlock().getArguments().take_front(
+      size_t(kernel.getNumInputs()));
+  if (::hk::boundByIssue(target) && llvm::any_of(inputs, [](Value input) {
+        return isCoded(getElementTypeOrSelf(input.getType()));
+      }))
+    os << "#include \"kernels/rowwise/decode.h\"\n";
   os << "\n"
         "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
         "#pragma clang diagnostic ignored \"-Wunused-but-set-variable\"\n\n";

@@ -26,6 +26,7 @@
 
 #include "kernels/device/io.h"
 #include "kernels/device/loops.h"
+#include "kernels/rowwise/offsets.h"
 
 /// The host has one slot after the other in its caches; a GPU has each in
 /// registers of its own, which takes a loop without a counter.
@@ -59,13 +60,32 @@
 
 namespace hk {
 
+/// The chunk number `slot` * STEP + thread, of a thread below STEP. Its place
+/// in a group of chunks is then the same for all slots.
+template <class I, int STEP> struct SlotChunk {
+  I slot;
+  i32 thread;
+  HK_MEM operator I() const { return slot * STEP + thread; }
+  template <class K> HK_MEM I operator/(K k) const {
+    return STEP % k == 0 ? slot * I(STEP / k) + thread / k : I(*this) / I(k);
+  }
+  template <class K> HK_MEM I operator%(K k) const {
+    return STEP % k == 0 ? I(thread % k) : I(*this) % I(k);
+  }
+};
+
 /// Up to SLOTS chunks of a thread, of a row that starts with CHUNKS chunks. I
 /// counts the chunks of a row.
 template <class I, int SLOTS, int STEP, I CHUNKS = I(SLOTS) * STEP>
 struct RowSlots {
   static constexpr int kSlots = SLOTS;
   i32 thread;
-  HK_MEM I chunk(int s) const { return s * STEP + thread; }
+  HK_MEM auto chunk(int s) const {
+    if constexpr (kVotes)
+      return SlotChunk<I, STEP>{s, thread};
+    else
+      return I(s * STEP + thread);
+  }
   /// Only the last slot may be one too many.
   HK_MEM bool holds(int s, I c) const {
     static_assert(CHUNKS > I(SLOTS - 1) * STEP);
@@ -109,13 +129,13 @@ template <class I, int SLOTS, int STEP, bool FULL> struct Piece {
   u32 piece;
   i32 thread;
   I end;
-  HK_MEM I chunk(int s) const {
-    if constexpr (kVotes) { // Slots are constants apart.
-      I c = I(piece) * (SLOTS * STEP) + thread + s * STEP;
-      __builtin_assume(c >= 0);
+  HK_MEM auto chunk(int s) const {
+    if constexpr (kVotes) {
+      SlotChunk<I, STEP> c{I(piece) * SLOTS + s, thread};
+      __builtin_assume(I(c) >= 0);
       return c;
-    }
-    return (I(piece) * SLOTS + s) * STEP + thread;
+    } else
+      return (I(piece) * SLOTS + s) * STEP + thread;
   }
   HK_MEM bool holds(int, I c) const { return FULL || c < end; }
 };
@@ -156,8 +176,8 @@ template <int ROWS, int TPR> HK_DEV auto rowOfThread(i64 block, i64 rows) {
     // By halves: the scalar unit does not compare 64 bits.
     bool few = opaqueUniform(u32(left >> 32)) == 0 && u32(left) < ROWS - 1;
     u32 last = few ? u32(left) : ROWS - 1;
-    RowOfBlock row{block * ROWS, own < last ? own : last};
-    return RowOfThread<RowOfBlock>{row, own <= last};
+    NextRow<ROWS> row{{block * ROWS, own < last ? own : last}};
+    return RowOfThread<NextRow<ROWS>>{row, own <= last};
   } else {
     i64 row = block * ROWS + own;
     return RowOfThread<i64>{row < rows ? row : rows - 1, row < rows};

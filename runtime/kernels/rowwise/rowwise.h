@@ -24,6 +24,8 @@
 #include "kernels/device/quant.h"
 #include "kernels/device/reduce.h"
 #include "kernels/rowwise/loops.h"
+#include "kernels/rowwise/mx.h"
+#include "kernels/rowwise/quotients.h"
 #include "kernels/rowwise/shifted.h"
 #include "kernels/rowwise/slices.h"
 

@@ -14,6 +14,8 @@
 
 #include "kernels/rowwise/rowwise.h"
 
+#include "kernels/rowwise/decode.h"
+
 using namespace hk;
 
 namespace {
@@ -103,6 +105,67 @@ HK_DEV void quotients(const Report &report, int kind, F x, float d) {
       report.check(kind, bitsOf(x[e]), packed[e], codeOf<D>(x[e] / d));
 }
 
+HK_DEV bool same(float a, float b) {
+  return a != a ? b != b : bitsOf(a) == bitsOf(b);
+}
+
+/// Scales of blocks with each of x as the largest magnitude, and what they make
+/// of a block, beside those of device/quant.h.
+template <MxRounding R, DType D>
+HK_DEV void blockScales(const Report &report, F x) {
+  HK_UNROLL for (int e = 0; e < kElements; ++e) {
+    float amax = __builtin_fabsf(x[e]);
+    i32 expected = mxScaleByte<R, D>(amax);
+    MxScale scale = mxScaleOf<R, D>(amax);
+    report.check(15, bitsOf(x[e]), u32(scale.byte), u32(expected));
+    F own = x, got = mxScaled<kElements>(own, scale),
+      plain = mxScaled<kElements>(own, expected);
+    HK_UNROLL for (int i = 0; i < kElements; ++i)
+        report.check(15, bitsOf(x[e]), same(got[i], plain[i]), 1);
+  }
+}
+
+/// Computed scales, quotients by them and their codes.
+template <DType D> HK_DEV void ownQuotients(const Report &report, F x) {
+  constexpr float max = float(info(D).maxFinite);
+  constexpr float floors[] = {0x1p-40f, 1e-4f, 0.f};
+  for (float floor : floors)
+    HK_UNROLL for (int e = 0; e < kElements; ++e) {
+      float amax = __builtin_fabsf(x[e]);
+      float expected = quantScale(amax, floor, max);
+      float scale = quantScaleByVote(amax, floor, max);
+      report.check(16, bitsOf(amax), same(scale, expected), 1);
+      F got = divideFor8Bits<kElements>(x, divisorByVote(scale, floor, max));
+      F plain = divideFor8Bits<kElements>(x, divisorOf(expected, floor, max));
+      HK_UNROLL for (int i = 0; i < kElements; ++i)
+          report.check(16, bitsOf(amax), same(got[i], plain[i]), 1);
+    }
+  // As far as a rounding lets a quotient exceed the limit.
+  constexpr float most = max * (1.f + 0x1p-23f);
+  F within = limitNumber<kElements>(x, -most, most);
+  HK_UNROLL for (int w = 0; w < kElements; w += 4) {
+    u32 word = detail::encodeWithin<D>(
+        f32x4{within[w], within[w + 1], within[w + 2], within[w + 3]});
+    HK_UNROLL for (int e = 0; e < 4; ++e) {
+      u32 code = codeOf<D>(within[w + e]);
+      report.check(17, bitsOf(within[w + e]), word >> (8 * e) & 255, code);
+    }
+  }
+}
+
+/// Values of the codes that are in the bytes of `bytes`, 4 or 8 of them.
+template <DType D, int V> HK_DEV void decoded(const Report &report, u32 bytes) {
+  Packed<D, V> raw;
+  HK_UNROLL for (int i = 0; i < int(sizeof(raw)); ++i) raw[i] =
+      u8(bytes >> (8 * i));
+  auto got = unpackCodesOf<D, V>(raw);
+  HK_UNROLL for (int e = 0; e < V; ++e) {
+    u32 code = isPacked(D) ? bytes >> (4 * e) & 15 : bytes >> (8 * e) & 255;
+    float expected = decodeSmall<D, 1>(Vec<u32, 1>(code))[0];
+    report.check(18, bytes, same(got[e], expected), 1);
+  }
+}
+
 } // namespace
 
 extern "C" __attribute__((global)) void codecs(u32 *words) {
@@ -161,4 +224,21 @@ extern "C" __attribute__((global)) void codecs(u32 *words) {
     quotients<DType::F8E4M3FN>(report, 10, x, bitCast<float>(d));
     quotients<DType::F8E5M2>(report, 11, x, bitCast<float>(d));
   }
+  blockScales<MxRounding::Even, DType::F4E2M1FN>(report, x);
+  blockScales<MxRounding::Ceil, DType::F4E2M1FN>(report, x);
+  blockScales<MxRounding::Floor, DType::F8E4M3FN>(report, x);
+  blockScales<MxRounding::Ocp, DType::F8E4M3FN>(report, x);
+  blockScales<MxRounding::OcpCeil, DType::F8E5M2>(report, x);
+  blockScales<MxRounding::Even, DType::F8E5M2>(report, x);
+  ownQuotients<DType::F8E4M3FN>(report, x);
+  ownQuotients<DType::F8E4M3FNUZ>(report, x);
+  ownQuotients<DType::F8E5M2>(report, x);
+  // Both halves of a word see all codes.
+  u32 twoBytes = high | (high >> 16 ^ 0x5a5a);
+  decoded<DType::F4E2M1FN, 8>(report, twoBytes);
+  decoded<DType::F4E2M1FN, 4>(report, twoBytes);
+  decoded<DType::F4E2M1FN, 2>(report, twoBytes);
+  decoded<DType::F8E4M3FN, 4>(report, twoBytes);
+  decoded<DType::F8E5M2, 4>(report, twoBytes);
+  decoded<DType::F8E5M2, 2>(report, twoBytes);
 }

@@ -263,6 +263,84 @@ TEST(Rows, OffsetsAreProductsOf64Bits) {
       }
 }
 
+template <u32 N> void testSplitNextRows() {
+  for (i64 first : {i64(0), i64(64), i64(65), (i64(1) << 32) - 512})
+    for (u32 after = 0; after < 48; ++after) {
+      NextRow<48> row{{first, after}};
+      i64 number = row;
+      auto outer = outerRow<N>(row);
+      auto inner = innerRow<N>(row);
+      EXPECT_EQ(i64(outer), number / N);
+      EXPECT_EQ(i64(inner), number % N);
+      // As the type says.
+      EXPECT_LT(i64(outer) - outer.first, (48 + 2 * N - 2) / N);
+      EXPECT_EQ(i64(innerRow<N>(onlyRow(number))), number % N);
+      EXPECT_EQ(i64(outerRow<N>(onlyRow(number))), number / N);
+      EXPECT_EQ(outerRow<N>(onlyRow(number)).after, 0u);
+    }
+}
+
+TEST(Rows, NextRowsAreSplitAsFarAsTheirTypesSay) {
+  testSplitNextRows<1>();
+  testSplitNextRows<3>();
+  testSplitNextRows<64>();
+  testSplitNextRows<257>();
+}
+
+TEST(Rows, NearOffsetsAreProductsOfTheirIndices) {
+  constexpr i64 first = i64(1) << 33;
+  for (u32 after : {0u, 1u, 255u}) {
+    NextRow<256> row{{first, after}};
+    auto near = strided(row, Stride<4096>{}) + nearIndex<4096>(4095);
+    static_assert(
+        std::is_same_v<decltype(near), NearOffset<u64(256) * 4096 + 4096>>);
+    EXPECT_EQ(i64(near), (first + after) * 4096 + 4095);
+    EXPECT_EQ(near.uniform, first * 4096);
+    // What may be too far away for 32 bits of bytes is counted in 64.
+    auto far = strided(row, Stride<(i64(1) << 21)>{});
+    static_assert(std::is_same_v<decltype(far), LaneOffset>);
+    EXPECT_EQ(i64(far), (first + after) << 21);
+    EXPECT_EQ(i64(strided(row, Stride<-3>{})), (first + after) * -3);
+    i64 stride = -5; // only the launch knows
+    EXPECT_EQ(i64(strided(row, stride) + nearIndex<8>(7)),
+              (first + after) * stride + 7);
+  }
+  EXPECT_EQ(i64(nearIndex<0>(first)), first);
+  EXPECT_EQ(i64(nearIndex<1>(NextRow<9>{{first, 8}})), first + 8);
+  for (i64 place : {0, 1, 63, 64, 99})
+    EXPECT_EQ(i64(rowOfTable<100>(place)), place);
+  EXPECT_EQ(i64(rowOfTable<1>(0)), 0);
+}
+
+TEST(Rows, AddressesOfElementsAndOfHalves) {
+  u16 words[64];
+  Global<u16> p = words;
+  NextRow<4> row{{1, 2}};
+  EXPECT_EQ(
+      (addressOf<DType::BF16>(p, strided(row, Stride<8>{}) + nearIndex<8>(5))),
+      words + 29);
+  EXPECT_EQ((addressOf<DType::BF16>(p, i64(29))), words + 29);
+  u8 bytes[64];
+  Global<u8> q = bytes;
+  EXPECT_EQ((addressOf<DType::F4E2M1FN>(q, strided(row, Stride<8>{}) +
+                                               nearIndex<8>(6))),
+            bytes + 15);
+  EXPECT_EQ((addressOf<DType::F4E2M1FN>(q, i64(30))), bytes + 15);
+}
+
+TEST(RowLoops, SlotChunksAreDividedAsNumbers) {
+  for (i32 slot : {0, 1, 5})
+    for (i32 thread : {0, 3, 11})
+      for (i32 k : {1, 2, 4, 5, 12, 24}) {
+        SlotChunk<i32, 12> c{slot, thread};
+        EXPECT_EQ(i32(c), slot * 12 + thread);
+        EXPECT_EQ(c / k, (slot * 12 + thread) / k);
+        EXPECT_EQ(c % k, (slot * 12 + thread) % k);
+        EXPECT_EQ(c * 8 + (c / k) * -k,
+                  (slot * 12 + thread) * 8 - (slot * 12 + thread) / k * k);
+      }
+}
+
 template <u32 N> void testSplitRows() {
   for (i64 first : {i64(0), i64(64), i64(65), (i64(1) << 32) - 512})
     for (u32 after : {0u, 1u, 63u, 255u}) {

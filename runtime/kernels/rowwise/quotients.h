@@ -1,0 +1,102 @@
+//===- quotients.h - Quotients by the scale of their group -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Computed scales where the vector unit bounds a kernel. Scales that are no
+// numbers are left to votes, which all ask the same and are one comparison;
+// quotients by another scale exceed their limit by a rounding at most, so that
+// nothing limits them before they are rounded to 8 bits. Values are those of
+// device/quant.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ROWWISE_QUOTIENTS_H
+#define HK_KERNELS_ROWWISE_QUOTIENTS_H
+
+#include "kernels/device/io.h"
+#include "kernels/device/quant.h"
+
+namespace hk {
+
+/// Whether all scales of the wave are numbers, as nearly always.
+HK_DEV bool areNumbers(float scale) {
+  return __builtin_expect(ballot(!(scale < __builtin_inff())) == 0, true);
+}
+
+/// quantScale.
+HK_DEV float quantScaleByVote(float amax, float floor, float limit) {
+  using F1 = Vec<float, 1>;
+  if (floor < 0x1p-60f)
+    return quantScale(amax, floor, limit);
+  // Neither has a sign: NaN is the largest of bits.
+  u32 a = bitCast<u32>(amax), b = bitCast<u32>(floor);
+  float m = bitCast<float>(a > b ? a : b);
+  F1 reciprocal = 1.f / limit;
+  F1 q = detail::refineQuotient<1>(m * reciprocal, m, limit, reciprocal);
+  q = detail::refineQuotient<1>(q, m, limit, reciprocal);
+  if (!areNumbers(m))
+    q = opaque(m < __builtin_inff() ? q[0] : m);
+  return q[0];
+}
+
+/// divisorOf.
+HK_DEV Divisor divisorByVote(float d, float floor, float limit) {
+  using F1 = Vec<float, 1>;
+  if (floor / limit < 0x1p-60f || limit < 8.f)
+    return divisorOf(d, floor, limit);
+  float near = nearReciprocal<1>(F1(d))[0];
+  float rest = fma<1>(F1(near), F1(d), F1(-1.f))[0];
+  Divisor divisor{1.f, d, fma<1>(F1(-rest), F1(near), F1(near))[0]};
+  if (!areNumbers(d)) {
+    divisor.value = opaque(d == __builtin_inff() ? 1.f : divisor.value);
+    divisor.reciprocal =
+        opaque(d == __builtin_inff() ? 0.f : divisor.reciprocal);
+  }
+  return divisor;
+}
+
+/// roundToInt of such quotients; the limits are integers.
+template <int V>
+HK_DEV Vec<i32, V> roundQuotients(Vec<float, V> q, float scale, float limit) {
+  if (areNumbers(scale))
+    return nearestInt<V>(q);
+  return roundToInt<V>(q, -limit, limit);
+}
+
+#if defined(__gfx942__) || defined(__gfx950__)
+namespace detail {
+/// encode4 of what is within the limits of D.
+template <DType D> HK_DEV u32 encodeWithin(f32x4 v) {
+  constexpr bool e4m3 = D == DType::F8E4M3FN || D == DType::F8E4M3FNUZ;
+  if constexpr (kNativeDecode<D>)
+    return convert4<e4m3>(v);
+  else if constexpr (kArch == Arch::Gfx942) {
+    u32 signs = upperBytes(bitCast<Vec<u32, 4>>(v)) & 0x80808080u;
+    return convert4<e4m3>(v * 0.5f) | signs;
+  } else
+    return encode4<D>(v);
+}
+} // namespace detail
+
+/// storeQuotients of quotients that exceed no limit of D but by a rounding.
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void storeWithin(Global<Storage<D>> p, i64 i, Carrier<D, V> v,
+                        float scale) {
+  if constexpr (V >= 4 && kNativeEncode<D>)
+    if (areNumbers(scale)) {
+      Vec<u32, V / 4> words;
+      HK_UNROLL for (int w = 0; w < V / 4; ++w) words[w] =
+          detail::encodeWithin<D>(
+              f32x4{v[4 * w], v[4 * w + 1], v[4 * w + 2], v[4 * w + 3]});
+      return storePacked<D, V, ALIGN>(p, i, bitCast<Packed<D, V>>(words));
+    }
+  store<D, V, ALIGN>(p, i, v);
+}
+#endif
+
+} // namespace hk
+
+#endif // HK_KERNELS_ROWWISE_QUOTIENTS_H
