@@ -9,12 +9,14 @@ time that its bytes take at the peak bandwidth of the chip; above 85 % (LIMIT) t
 for the vector units. Every function of test/Modules is called in the emulator with R and 2 R
 rows, R such that blocks are full, and the difference counts: issue clocks of the vector units (4 for an instruction of a
 wave, packed f32 too, 16 for a transcendental one), and distinct bytes read or written, so that
-weights and tables that all rows read do not count. Functions whose sizes cannot be doubled, or
-are static, are counted whole, in their largest case.
+weights and tables that all rows read do not count. So a share is that of a launch with as many rows
+as it takes for bytes to bound it. Functions whose sizes cannot be doubled, or are static, are counted
+whole, in their largest case.
 
 Not meant, and shown apart: selections (a row of scores is a few hundred bytes and its time is
-latency), and narrow kernels, whose threads move less than 4 bytes at a time because rows have
-an odd length or stride or are a few elements long.
+latency), small kernels, which move less than SMALL bytes whatever the call, a fifth of a microsecond
+where a launch takes several, and narrow kernels, whose threads move less than 4 bytes at a time
+because rows have an odd length or stride or are a few elements long.
 
 --check asks the timing model for kernels of AFTER.json on grids that fill the chip: where the
 share is above 1 the model's clocks must be bound by vector issue, and agree.
@@ -40,7 +42,9 @@ LIMIT = 0.85
 #: Compute units, clock in Hz and peak bytes a second: MI325X and MI355X (docs/emulator.md).
 CHIPS = {"gfx942": (304, 2.1e9, 6.0e12), "gfx950": (256, 2.4e9, 8.0e12)}
 SELECTIONS = ("topk", "group_limit", "bitmatrix")
-CLASSES = ("main", "narrow", "selection")
+CLASSES = ("main", "narrow", "selection", "small")
+#: Bytes of a launch of static sizes.
+SMALL = 1 << 20
 #: More rows than any chip has compute units, and rows beyond which a call takes too long.
 MANY_ROWS, MOST_ROWS = 320, 1024
 
@@ -54,15 +58,17 @@ def sizes_of(options):
     return {m[1]: int(m[2]) for o in options if (m := re.fullmatch(r"--dim=(.+)=(\d+)", o))}
 
 
-def with_rows(options, rows):
-    """The options with the largest leading size, and what else has it, changed to `rows`."""
-    leading = [v for k, v in sizes_of(options).items() if k.endswith(".0")]
-    if not leading or not max(leading):
+def with_rows(options, rows, inner=False):
+    """The options with the largest leading size, and what else has it, changed to `rows`; with
+    `inner` also other sizes than leading ones."""
+    sizes = [v for k, v in sizes_of(options).items() if inner or k.endswith(".0")]
+    if not sizes or not max(sizes):
         return None
-    old = max(leading)
+    old = max(sizes)
     changed = []
     for option in options:
-        match = re.fullmatch(r"(--dim=.+\.0=|--range=.+=(?:bounds|lengths|distinct):)(\d+)", option)
+        dim = r"--dim=.+=" if inner else r"--dim=.+\.0="
+        match = re.fullmatch(rf"({dim}|--range=.+=(?:bounds|lengths|distinct):)(\d+)", option)
         changed.append(f"{match[1]}{rows}" if match and int(match[2]) == old else option)
     return changed
 
@@ -92,10 +98,13 @@ def counted(library, calls, chip):
     return [{launch["kernel"]: launch for launch in launches[i * each:(i + 1) * each]} for i in range(len(calls))]
 
 
-def class_of(name, tile):
-    if any(word in name for word in SELECTIONS):
+def class_of(kernel, size):
+    """`size`: bytes of a launch that does not grow, or None."""
+    if any(word in kernel["ops"] for word in SELECTIONS):
         return "selection"
-    return "main" if tile["widest"] >= 4 else "narrow"
+    if size is not None and size < SMALL:
+        return "small"
+    return "main" if kernel["widest"] >= 4 else "narrow"
 
 
 def full_blocks(launches, rows, kernels):
@@ -112,11 +121,17 @@ def full_blocks(launches, rows, kernels):
 
 def measure_function(library, function, case, chip, rows, kernels):
     """A line for each row-wise kernel of a function."""
-    more = with_rows(case, 2 * rows)
-    both = counted(library, [with_rows(case, rows), more], chip) if more else None
+    def with_both(rows, inner):
+        more = with_rows(case, 2 * rows, inner)
+        return more, counted(library, [with_rows(case, rows, inner), more], chip) if more else None
+
+    # The rows of some operands are no leading size (slices, or a position of each of three kinds).
+    for inner in (False, True):
+        more, both = with_both(rows, inner)
+        if both:
+            break
     if both and (full := full_blocks({**both[0], **both[1]}, rows, kernels)) != rows:
-        more = with_rows(case, 2 * full)
-        both = counted(library, [with_rows(case, full), more], chip)
+        more, both = with_both(full, inner)
     if not both:
         more = case
         both = counted(library, [case], chip)
@@ -129,13 +144,15 @@ def measure_function(library, function, case, chip, rows, kernels):
             continue
         clocks, count = counts["valu_clocks"], counts["compulsory_bytes"]
         before = first.get(symbol)
-        if before and count > before["compulsory_bytes"]:
+        grows = before and count > before["compulsory_bytes"]
+        if grows:
             clocks, count = clocks - before["valu_clocks"], count - before["compulsory_bytes"]
         if not clocks or not count:
             continue
         kernel = kernels[symbol]
         yield {"chip": chip, "function": function, "kernel": kernel["name"], "symbol": symbol, "tile": kernel["tile"],
-               "class": class_of(kernel["name"], kernel), "rows": "marginal" if before else "whole",
+               "class": class_of(kernel, None if grows else count),
+               "rows": "marginal" if grows else "whole",
                "lane_instructions_per_byte": round(16 * clocks / count, 2), "share": round(share(clocks, count, chip), 4),
                "options": more}
 
@@ -149,7 +166,7 @@ def rowwise_kernels(library, described):
         if kernel["family"] == "rowwise":
             for v in kernel["variants"]:
                 found[v["symbol"]] = {"name": re.sub(r"_\d+(?=_and_|$)", "", kernel["name"]), "tile": v["tile"],
-                                      "last": kernel["variants"][-1]["symbol"],
+                                      "ops": kernel["ops"], "last": kernel["variants"][-1]["symbol"],
                                       "widest": max(code[v["symbol"]].accesses(), default=0)}
     return found
 
