@@ -70,8 +70,8 @@ func.func @eighty2(%x: tensor<?x136xbf16>, %w: tensor<5112x136xbf16>) -> tensor<
   %0 = hk.matmul %x, %w transpose_b : tensor<?x136xbf16>, tensor<5112x136xbf16> -> tensor<?x5112xbf16>
   return %0 : tensor<?x5112xbf16>
 }
-func.func @gate112(%x: tensor<?x72xbf16>, %w: tensor<28656x72xbf16>) -> tensor<?x14328xbf16> {
-  %0 = hk.matmul %x, %w transpose_b : tensor<?x72xbf16>, tensor<28656x72xbf16> -> tensor<?x28656xbf16>
+func.func @gate112(%x: tensor<?x264xbf16>, %w: tensor<28656x264xbf16>) -> tensor<?x14328xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x264xbf16>, tensor<28656x264xbf16> -> tensor<?x28656xbf16>
   %1 = hk.gated_activation silu %0 : tensor<?x28656xbf16> -> tensor<?x14328xbf16>
   return %1 : tensor<?x14328xbf16>
 }
