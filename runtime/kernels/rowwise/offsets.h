@@ -60,8 +60,7 @@ HK_DEV auto operator+(NearOffset<A> a, NearOffset<B> b) {
   else
     return i64(a) + i64(b);
 }
-template <u64 B, i64 N>
-HK_DEV auto operator*(NearOffset<B> index, Stride<N>) {
+template <u64 B, i64 N> HK_DEV auto operator*(NearOffset<B> index, Stride<N>) {
   if constexpr (N >= 0 && B <= kNear && u64(N) <= kNear && B * N <= kNear)
     return NearOffset<B * u64(N)>{index.uniform * N, index.lane * u32(N)};
   else
