@@ -14,7 +14,7 @@
 #include "AttentionPlan.h"
 #include "hk/Contract/Capability.h"
 
-#include "hk/Contract/Cost.h"
+#include "hk/Contract/CostAttention.h"
 
 using namespace mlir;
 using namespace mlir::hk;

@@ -15,7 +15,7 @@
 #include "AttentionPlan.h"
 
 #include "hk/Analysis/Alignment.h"
-#include "hk/Contract/Cost.h"
+#include "hk/Contract/CostAttention.h"
 
 using namespace mlir;
 using namespace mlir::hk;

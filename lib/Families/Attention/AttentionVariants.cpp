@@ -18,7 +18,7 @@
 #include "../TileReport.h"
 #include "AttentionPlan.h"
 #include "hk/Contract/Capability.h"
-#include "hk/Contract/Cost.h"
+#include "hk/Contract/CostAttention.h"
 
 using namespace mlir;
 using namespace mlir::hk;

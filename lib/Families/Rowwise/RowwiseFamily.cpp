@@ -24,6 +24,7 @@
 #include "hk/Contract/Exchange.h"
 #include "hk/Contract/LdsRowwise.h"
 #include "hk/Families/KernelExchange.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::hk;
