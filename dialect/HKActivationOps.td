@@ -49,7 +49,7 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments, HK_StatesSh
     x is [T..., H, D], R <= D of its elements are rotated, R even. cos and sin are
     [P, R/2], shared by the two elements of a pair, or [P, R] with
     `angle_per_element`; the row used for a token is its position plus its offset
-    (both shaped [T...]). Without positions it is the index in dim `position_dim`
+    (both shaped [T...]; offsets need positions). Without positions it is the index in dim `position_dim`
     of x; with `bounds` [S + 1] (starting at 0, not decreasing) the index in the
     token's own sequence, where sequence s has the tokens [bounds[s],
     bounds[s + 1]) of the one token dim. A row outside [0, P) leaves the token

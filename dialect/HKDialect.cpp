@@ -48,6 +48,23 @@ void HKDialect::initialize() {
       >();
 }
 
+static ParseResult refuseOperator(OpAsmParser &parser, OperationState &state) {
+  InFlightDiagnostic diag = parser.emitError(
+      parser.getNameLoc(), "is no operator; docs/operators.md lists them");
+  SmallVector<StringRef> known;
+  for (RegisteredOperationName op :
+       parser.getContext()->getRegisteredOperations())
+    if (op.getDialectNamespace() == HKDialect::getDialectNamespace())
+      known.push_back(op.getStringRef());
+  suggestName(diag, state.name.getStringRef(), known, /*listsOthers=*/false);
+  return diag;
+}
+
+std::optional<Dialect::ParseOpHook>
+HKDialect::getParseOperationHook(StringRef) const {
+  return refuseOperator;
+}
+
 namespace {
 /// What exporters write for a small constant becomes the operator that kernels
 /// take in. A larger one stays, and is refused where it is read.

@@ -102,6 +102,11 @@ def HK_Dialect : Dialect {
   let hasRegionResultAttrVerify = 1;
   let hasConstantMaterializer = 1;
   let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    /// Refuses an operator that does not exist, and names those that are near.
+    ::std::optional<ParseOpHook>
+    getParseOperationHook(::llvm::StringRef name) const override;
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
 }

@@ -111,3 +111,19 @@ func.func @case_of_a_word(%x: tensor<4x64xf8E4M3FN>, %w: tensor<64x8xf8E4M3FN>) 
   %0 = hk.matmul %x, %w accumulation tensorcore : tensor<4x64xf8E4M3FN>, tensor<64x8xf8E4M3FN> -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @no_operator(%x: tensor<4x64xf32>, %w: tensor<64xf32>) {
+  // expected-error @below {{custom op 'hk.rmsnorm' is no operator; docs/operators.md lists them; did you mean 'hk.rms_norm'?}}
+  %0 = hk.rmsnorm %x, %w : tensor<4x64xf32>
+  return
+}
+
+// -----
+
+func.func @nothing_is_near(%x: tensor<4x64xf32>) {
+  // expected-error @below {{custom op 'hk.xylophone' is no operator; docs/operators.md lists them}}
+  %0 = hk.xylophone %x : tensor<4x64xf32>
+  return
+}
