@@ -23,7 +23,8 @@ inline constexpr double kChainClocks = 600;
 
 /// `rows` in boxes.
 constexpr double rowsInBoxes(int64_t rows) {
-  return double((rows + kGroupBoxRows - 1) / kGroupBoxRows * kGroupBoxRows);
+  int64_t boxes = (rows + kGroupBoxRows - 1) / kGroupBoxRows;
+  return double(boxes * kGroupBoxRows);
 }
 
 /// Columns of the instruction, where groups have `rows` rows.
