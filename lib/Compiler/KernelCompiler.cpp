@@ -13,6 +13,7 @@
 #include "Files.h"
 #include "ObjectCheck.h"
 #include "Process.h"
+#include "hk/Contract/CpuTiles.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -41,14 +42,17 @@ namespace {
 struct CpuLevel {
   const char *name;
   const char *features;
-  /// What -march names, and a flag beside it.
+  /// What -march names, and flags beside it, with spaces between them.
   const char *march = name;
-  const char *flag = nullptr;
+  const char *flags = "";
 };
 // The x86-64 psABI's levels, the most capable first; above them what AVX-512
 // got later and every CPU has since then, Intel's and AMD's: lookups and sums
-// of bytes, then dot products of bf16 (Zen 4, Sapphire Rapids).
+// of bytes, then dot products of bf16 (Zen 4, Sapphire Rapids), then a matrix
+// unit that multiplies bf16 (Sapphire Rapids).
 constexpr CpuLevel kCpuLevels[] = {
+    {"icelake-server+amx", HK_ICELAKE_FEATURES ",avx512bf16,amx-tile,amx-bf16",
+     "icelake-server", "-mavx512bf16 -mamx-tile -mamx-bf16"},
     {"icelake-server+bf16", HK_ICELAKE_FEATURES ",avx512bf16", "icelake-server",
      "-mavx512bf16"},
     {"icelake-server", HK_ICELAKE_FEATURES},
@@ -74,8 +78,9 @@ std::string mlir::hk::cpuFeaturesOf(StringRef cpu) {
 static void addCpuFlags(StringRef cpu, std::vector<std::string> &flags) {
   const CpuLevel *level = findCpuLevel(cpu);
   flags.push_back(std::string("-march=") + level->march);
-  if (level->flag)
-    flags.push_back(level->flag);
+  SmallVector<StringRef> more;
+  StringRef(level->flags).split(more, ' ', -1, /*KeepEmpty=*/false);
+  flags.insert(flags.end(), more.begin(), more.end());
 }
 
 Expected<std::string> mlir::hk::resolveHostCpu(StringRef name) {
@@ -84,14 +89,16 @@ Expected<std::string> mlir::hk::resolveHostCpu(StringRef name) {
       return name.str();
     return createStringError(
         "unknown host CPU '%s'; expected native, x86-64-v2, x86-64-v3, "
-        "x86-64-v4, icelake-server or icelake-server+bf16",
+        "x86-64-v4, icelake-server, icelake-server+bf16 or icelake-server+amx",
         name.str().c_str());
   }
   StringMap<bool> has = sys::getHostCPUFeatures();
   for (const CpuLevel &level : kCpuLevels) {
     SmallVector<StringRef> features;
     StringRef(level.features).split(features, ',');
-    if (all_of(features, [&](StringRef f) { return has.lookup(f); }))
+    bool tiles = is_contained(features, "amx-tile");
+    if (all_of(features, [&](StringRef f) { return has.lookup(f); }) &&
+        (!tiles || ::hk::requestCpuTiles()))
       return std::string(level.name);
   }
   return createStringError("this CPU is below x86-64-v2; name one with "

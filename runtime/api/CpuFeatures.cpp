@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "api/CpuFeatures.h"
+#include "hk/Contract/CpuTiles.h"
 
 #include <string_view>
 
@@ -75,6 +76,11 @@ static bool hasCpuFeature([[maybe_unused]] std::string_view name) {
   return false;
 }
 
+/// What the processor has and the system does not let a process use is missing.
+static bool mayUse(std::string_view feature) {
+  return feature.substr(0, 4) != "amx-" || hk::requestCpuTiles();
+}
+
 std::string hk::missingCpuFeatures(const char *features) {
   std::string missing;
   std::string_view rest = features ? features : "";
@@ -86,7 +92,7 @@ std::string hk::missingCpuFeatures(const char *features) {
       name.remove_prefix(1);
     while (!name.empty() && name.back() == ' ')
       name.remove_suffix(1);
-    if (name.empty() || hasCpuFeature(name))
+    if (name.empty() || (hasCpuFeature(name) && mayUse(name)))
       continue;
     missing += missing.empty() ? "" : ",";
     missing += name;

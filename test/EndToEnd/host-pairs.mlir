@@ -1,17 +1,22 @@
 // Products of bf16 on the host, which CPUs with AVX512_BF16 multiply as pairs: every kind
 // of weight in streams (few rows) and panels (many), ends of k inside a step, inside a
 // block of scales and inside a pair; scales that make numbers below 2^-126, NaN, infinity.
-// The same on a CPU without such instructions.
+// The same on a CPU without such instructions, and with a matrix unit (AMX) where this
+// machine has one: whole tiles of 16 rows and parts of them, rows multiplied where they lie.
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: hk-compile %s -o %t/native.so --target=host --host-cpu=native
 // RUN: hk-compile %s -o %t/v3.so --target=host --host-cpu=x86-64-v3
-// RUN: bash -c 'check() { for f in stored columns e4m3 e4m3_row fnuz_row e5m2_blocks i8_row i8_groups i4_groups i4_whole ui4_zeros ui4_float_zeros; do hk-run $1 --function=$f --dim=x.0=$2 --data=$3 --check=%s || exit 1; done; }; for data in normal tiny nan inf; do for rows in 1 5 30; do check %t/native.so $rows $data; done; done; check %t/v3.so 1 normal; check %t/v3.so 30 normal' | FileCheck %s
+// RUN: bash -c 'check() { for f in stored whole columns e4m3 e4m3_row fnuz_row e5m2_blocks i8_row i8_groups i4_groups i4_whole ui4_zeros ui4_float_zeros; do hk-run $1 --function=$f --dim=x.0=$2 --data=$3 --check=%s || exit 1; done; }; for data in normal tiny nan inf; do for rows in 1 5 30 97; do check %t/native.so $rows $data; done; done; check %t/v3.so 1 normal; check %t/v3.so 30 normal' | FileCheck %s
 // RUN: not hk-compile %s -o %t/no.so --target=host --host-cpu=znver9 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// CHECK-COUNT-168: all within their bounds
-// UNKNOWN: unknown host CPU 'znver9'; expected native, x86-64-v2, x86-64-v3, x86-64-v4, icelake-server or icelake-server+bf16
+// CHECK-COUNT-234: all within their bounds
+// UNKNOWN: unknown host CPU 'znver9'; expected native, x86-64-v2, x86-64-v3, x86-64-v4, icelake-server, icelake-server+bf16 or icelake-server+amx
 
 func.func @stored(%x: tensor<?x201xbf16>, %w: tensor<70x201xbf16>) -> tensor<?x70xbf16> {
   %y = hk.matmul %x, %w transpose_b : tensor<?x201xbf16>, tensor<70x201xbf16> -> tensor<?x70xbf16>
+  return %y : tensor<?x70xbf16>
+}
+func.func @whole(%x: tensor<?x576xbf16>, %w: tensor<70x576xbf16>) -> tensor<?x70xbf16> {
+  %y = hk.matmul %x, %w transpose_b : tensor<?x576xbf16>, tensor<70x576xbf16> -> tensor<?x70xbf16>
   return %y : tensor<?x70xbf16>
 }
 func.func @columns(%x: tensor<?x201xbf16>, %w: tensor<201x70xbf16>) -> tensor<?x70xf32> {

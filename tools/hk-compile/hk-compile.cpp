@@ -85,8 +85,8 @@ int main(int argc, char **argv) {
           clEnumValN(EmitKind::Shared, "so", "shared library")));
   cl::opt<std::string> hostCpu(
       "host-cpu", cl::init(options.hostCpu), cl::cat(category),
-      cl::desc("native, x86-64-v2, x86-64-v3, x86-64-v4, icelake-server or "
-               "icelake-server+bf16"));
+      cl::desc("native, x86-64-v2, x86-64-v3, x86-64-v4, icelake-server, "
+               "icelake-server+bf16 or icelake-server+amx"));
   cl::opt<std::string> cache(
       "cache-dir", cl::init(options.cacheDirectory), cl::cat(category),
       cl::desc("Folder of compiled kernels; empty: none"));

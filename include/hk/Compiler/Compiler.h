@@ -52,8 +52,8 @@ struct CompileOptions {
   bool orderLaunches = true;
   EmitKind emit = EmitKind::Shared;
   ExplainKind explain = ExplainKind::None;
-  /// "native", "x86-64-v2", "x86-64-v3", "x86-64-v4", "icelake-server" or
-  /// "icelake-server+bf16".
+  /// "native", "x86-64-v2", "x86-64-v3", "x86-64-v4", "icelake-server",
+  /// "icelake-server+bf16" or "icelake-server+amx".
   std::string hostCpu = "native";
   /// Where compiled kernels are kept; "" turns the cache off.
   std::string cacheDirectory;

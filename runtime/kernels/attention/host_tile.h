@@ -13,7 +13,8 @@
 // Words of panels are f32, or pairs of bf16 where the CPU multiplies those and
 // queries, keys and values are exact in bf16: pairs of neighbours along the
 // head dim for scores, of neighbouring keys for values. Probabilities are then
-// rounded to bf16, else they stay f32.
+// rounded to bf16, else they stay f32. A CPU's matrix unit takes 16 rows at a
+// time, and whole steps of 32 keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@
 #define HK_KERNELS_ATTENTION_HOSTTILE_H
 
 #include "kernels/attention/host_common.h"
-#include "kernels/device/mma/host.h"
+#include "kernels/device/mma/host_tiles.h"
 
 namespace hk {
 
@@ -211,6 +212,7 @@ private:
   };
 
   HK_DEV void walk(const Args &a, const AttentionBlock &w, Shared &sh) {
+    [[maybe_unused]] HostTiles<kTiles> tiles;
     int count = int(w.count), groups = (count + 7) / 8;
     KeyRange range[T.bq];
     KeyRange all = loadRows(a, w, sh, range);
@@ -223,20 +225,11 @@ private:
       for (int g = 0; g < groups; ++g)
         seen[g] = seenBy(range + 8 * g, j, n);
       for (int e = 0; e < n; e += 32)
-        for (int g = 0; g < groups; ++g)
-          if (seen[g].from <= e && e < seen[g].to)
-            hostMicro<false>(sh.q[8 * g], kHeadWords, sh.k[e / 32], kHeadWords,
-                             &sh.s[8 * g][e], T.bk);
+        score(sh, seen, groups, e);
       for (int r = 0; r < groups * 8; ++r)
         if (seen[r / 8].from < seen[r / 8].to)
           weigh(a, w, sh, r, range[r], seen[r / 8], j, all.end);
-      for (int c = 0; c < kColumns; c += 32)
-        for (int g = 0; g < groups; ++g)
-          if (seen[g].begin < seen[g].end)
-            hostMicro<true>(weights(sh, 8 * g) + seen[g].begin / kElements,
-                            T.bk, sh.v[c / 32] + seen[g].begin / kElements,
-                            (seen[g].end - seen[g].begin) / kElements,
-                            &sh.o[8 * g][c], kColumns);
+      addValues(sh, seen, groups);
       // The others row by row, as a value that is not finite must not reach a
       // row that does not see it.
       for (int r = 0; r < groups * 8; ++r) {
@@ -246,6 +239,101 @@ private:
         addKeys(sh, r, int(maxOf(begin, seen[r / 8].end)), end);
       }
     }
+  }
+
+  /// The rows of a tile of the matrix unit are two groups.
+  static constexpr bool kTiles =
+      kMultipliesTiles<Word> && kHeadWords % kHostTile == 0;
+  static constexpr int kTileGroups = kHostTile / 8;
+
+  /// Scores of keys [e, e + 32) of the groups that see one of them.
+  HK_DEV void score(Shared &sh, const Seen *seen, int groups, int e) {
+    auto sees = [&](int g) {
+      return g < groups && seen[g].from <= e && e < seen[g].to;
+    };
+    if constexpr (kTiles) {
+      // Rows beside those that see a key get scores that nobody reads.
+      for (int g = 0, count; g < groups; g += count) {
+        bool one = sees(g) || sees(g + 1), two = sees(g + 2) || sees(g + 3);
+        count = one && two ? 2 * kTileGroups : kTileGroups;
+        auto *q = sh.q[8 * g], *panel = sh.k[e / 32][0];
+        float *s = &sh.s[8 * g][e];
+        if (one && two)
+          tileKernel<2, false>(q, kHeadWords, panel, kHeadWords, s, T.bk);
+        else if (one)
+          tileKernel<1, false>(q, kHeadWords, panel, kHeadWords, s, T.bk);
+      }
+    } else {
+      for (int g = 0; g < groups; ++g)
+        if (sees(g))
+          hostMicro<false>(sh.q[8 * g], kHeadWords, sh.k[e / 32], kHeadWords,
+                           &sh.s[8 * g][e], T.bk);
+    }
+  }
+
+  /// Keys [begin, end) that all rows of a tile of the matrix unit see, in whole
+  /// steps of it.
+  struct Steps {
+    int begin = 0, end = 0;
+  };
+
+  /// Adds what the keys weigh that all rows of a group see.
+  HK_DEV void addValues(Shared &sh, const Seen *seen, int groups) {
+    if constexpr (kTiles) {
+      Steps steps[kGroups / kTileGroups];
+      for (int g = 0; g < groups; g += kTileGroups)
+        steps[g / kTileGroups] = sharedSteps(seen + g, groups - g);
+      for (int c = 0; c < kColumns; c += 32)
+        addSteps(sh, steps, (groups + 1) / kTileGroups, c);
+      for (int g = 0; g < groups; ++g) {
+        Steps of = steps[g / kTileGroups];
+        if (of.begin >= of.end)
+          of.begin = of.end = seen[g].begin;
+        addWords(sh, g, seen[g].begin, of.begin);
+        addWords(sh, g, of.end, seen[g].end);
+      }
+    } else {
+      for (int g = 0; g < groups; ++g)
+        addWords(sh, g, seen[g].begin, seen[g].end);
+    }
+  }
+
+  HK_DEV Steps sharedSteps(const Seen *seen, int groups) {
+    int last = minOf(groups, kTileGroups) - 1;
+    constexpr int step = kHostTile * kElements;
+    int begin = maxOf(seen[0].begin, seen[last].begin);
+    int end = minOf(seen[0].end, seen[last].end);
+    return {int(roundUpTo(begin, step)), end / step * step};
+  }
+
+  /// Columns [c, c + 32) of `tiles` tiles of rows.
+  HK_DEV void addSteps(Shared &sh, const Steps *steps, int tiles, int c) {
+    for (int t = 0; t < tiles; ++t) {
+      Steps of = steps[t];
+      if (of.begin >= of.end)
+        continue;
+      int row = t * kHostTile, word = of.begin / kElements;
+      int words = (of.end - of.begin) / kElements;
+      auto *p = weights(sh, row) + word, *v = sh.v[c / 32][word];
+      float *o = &sh.o[row][c];
+      if (t + 1 < tiles && steps[t + 1].begin == of.begin &&
+          steps[t + 1].end == of.end) {
+        tileKernel<2>(p, T.bk, v, words, o, kColumns);
+        ++t;
+      } else {
+        tileKernel<1>(p, T.bk, v, words, o, kColumns);
+      }
+    }
+  }
+
+  /// Keys [begin, end) of a group, whole words that all of its rows see.
+  HK_DEV void addWords(Shared &sh, int g, int begin, int end) {
+    if (begin >= end)
+      return;
+    int word = begin / kElements;
+    for (int c = 0; c < kColumns; c += 32)
+      hostMicro<true>(weights(sh, 8 * g) + word, T.bk, sh.v[c / 32] + word,
+                      (end - begin) / kElements, &sh.o[8 * g][c], kColumns);
   }
 
   /// loadQueries, as words; pairs are not scaled.

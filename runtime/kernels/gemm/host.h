@@ -15,6 +15,7 @@
 #ifndef HK_KERNELS_GEMM_HOST_H
 #define HK_KERNELS_GEMM_HOST_H
 
+#include "kernels/device/mma/host_tiles.h"
 #include "kernels/gemm/host_skinny.h"
 #include "kernels/gemm/problem.h"
 
@@ -80,6 +81,7 @@ template <class Problem> struct Gemm {
     constexpr bool scaled = P::kScale != KScale::None;
     static_assert(!scaled || (T.bk == kBlockScaleA.depth && !kSkinny));
     static_assert(T.bk % A::Decode::kBlock == 0);
+    [[maybe_unused]] HostTiles<kMultipliesTiles<Word> && !kSkinny> tiles;
     clear(c, at.rows);
     HostSource<B, Sum> sourceB(args.b, args.n * kParts, range.end);
     for (i64 k = range.begin; k < range.end; k += T.bk) {
@@ -92,8 +94,8 @@ template <class Problem> struct Gemm {
       Word *packedA = scratch;
       float *made = rowScales(scratch);
       // Rows that can be multiplied where they are need no copy.
-      const Word *rowsA = inPlace(sourceA.at(at.m0, k));
-      i64 strideA = rowsA ? sourceA.stride : kStrideA;
+      const Word *rowsA = inPlace(sourceA.at(at.m0, k), depth);
+      i64 strideA = rowsA ? sourceA.stride / kElements : i64(kStrideA);
       if (!rowsA) {
         rowsA = packedA;
         packRows(sourceA.at(at.m0, k), at.rows, depth, packedA, kStrideA,
@@ -126,8 +128,8 @@ template <class Problem> struct Gemm {
                              k / kBlockScaleA.depth, packedA, made, panel, used,
                              to);
             else
-              multiplyPanel<Word>(rowsA, strideA, at.rows, panel, used, to,
-                                  T.bn, asked);
+              multiplyRows<Word>(rowsA, strideA, at.rows, panel, used, to, T.bn,
+                                 asked);
           }
       }
     }
@@ -177,17 +179,24 @@ private:
                                      T.bn * (T.bk / kElements));
   }
 
-  /// Where the rows from here on are, if they are words as they lie and a micro
-  /// kernel's rows do not meet in a few sets of the L1 cache (64 lines, a page
-  /// of addresses); else null.
-  HK_MEM static const Word *inPlace(const SourceA &a) {
-    constexpr bool asStored = A::kMem == DType::F32 && __is_same(Word, float) &&
-                              !A::Decode::kDecodes && A::kKContiguous &&
-                              !A::kGathered && P::kScale == KScale::None &&
-                              !kSkinny;
+  /// Where the rows from here on are, if `depth` of k are words as they lie;
+  /// else null. Tiles have no words behind `depth`, and read a row once for 32
+  /// columns, so that it does not matter where in the L1 cache rows meet; those
+  /// of a micro kernel must not meet in a few of its sets (64 lines, a page of
+  /// addresses).
+  HK_MEM static const Word *inPlace(const SourceA &a, i64 depth) {
+    constexpr bool words = __is_same(Word, float) ? A::kMem == DType::F32
+                                                  : kMultipliesTiles<Word> &&
+                                                        A::kMem == DType::BF16;
+    constexpr bool asStored = words && !A::Decode::kDecodes &&
+                              A::kKContiguous && !A::kGathered &&
+                              P::kScale == KScale::None && !kSkinny;
     if constexpr (asStored) {
-      u64 bytes = u64(a.stride) * sizeof(float), lowest = bytes & (~bytes + 1);
-      if (bytes != 0 && lowest <= 2048)
+      u64 bytes = u64(a.stride) * sizeof(*a.data),
+          lowest = bytes & (~bytes + 1);
+      if (bytes % sizeof(Word) == 0 && bytes != 0 &&
+          (kMultipliesTiles<Word> || lowest <= 2048) &&
+          (!kMultipliesTiles<Word> || depth % (kElements * kHostTile) == 0))
         return reinterpret_cast<const Word *>(a.data + a.offset(0, 0));
     }
     return nullptr;
@@ -215,7 +224,7 @@ private:
       return AsksNothing{};
     } else {
       return next.template asked<kElements>(
-          cols, (at.rows + kHostMicroRows - 1) / kHostMicroRows);
+          cols, (at.rows + kPanelRows<Word> - 1) / kPanelRows<Word>);
     }
   }
 
@@ -231,12 +240,12 @@ private:
     if constexpr (P::kScaleB)
       ofB = scaleB[row / kBlockScaleB.rows * args.b.fold.strideRow + kBlock];
     using V = HostVec<Acc>;
-    for (i64 r = 0; r < at.rows; r += kHostMicroRows) {
-      alignas(64) Sum part[kHostMicroRows * kPanel] = {};
-      i64 rows =
-          at.rows - r < kHostMicroRows ? at.rows - r : i64(kHostMicroRows);
-      multiplyPanel<Word>(a + r * kStrideA, kStrideA, rows, panel, words, part,
-                          kPanel);
+    constexpr int most = kPanelRows<Word>;
+    for (i64 r = 0; r < at.rows; r += most) {
+      alignas(64) Sum part[most * kPanel] = {};
+      i64 rows = at.rows - r < most ? at.rows - r : i64(most);
+      multiplyRows<Word>(a + r * kStrideA, kStrideA, rows, panel, words, part,
+                         kPanel);
       for (i64 i = 0; i < rows; ++i) {
         float scale = ofB;
         if constexpr (kQuantized)
