@@ -139,12 +139,11 @@ HK_DEV float sumOf(f32x16 v) {
   return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
-/// Scores [from, to) of a row, multiples of 16, become probabilities relative
-/// to the row's new maximum; only [begin, end) is visible. The row's
-/// accumulator is rescaled.
+/// Scores [from, to) of a row, multiples of 16, of which only [begin, end) is
+/// visible; returns the largest of them and `maximum`.
 template <AttentionSpec S>
-HK_DEV void softmaxRow(float *s, int from, int to, i64 begin, i64 end,
-                       float &maximum, float &sum, float *o, int columns) {
+HK_DEV float maskRow(float *s, int from, int to, i64 begin, i64 end,
+                     float maximum) {
   if (begin > from || end < to) {
     Vec<i32, 16> lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     i32 lo = i32(maxOf(begin, from)), hi = i32(minOf(end, to));
@@ -156,25 +155,46 @@ HK_DEV void softmaxRow(float *s, int from, int to, i64 begin, i64 end,
     }
   }
   if constexpr (S.normalizer == Normalizer::None)
-    return;
+    return maximum;
   f32x16 top = f32x16(maximum);
   for (int e = from; e < to; e += 16)
     top = __builtin_elementwise_max(top, *(const f32x16 *)(s + e));
-  float newMaximum = maximumOf(top), base = softmaxBase(newMaximum);
-  if (newMaximum != maximum) {
-    float factor = softmaxExp2(maximum - base);
-    sum *= factor;
-    for (int c = 0; c < columns; c += 16)
-      *(f32x16 *)(o + c) *= factor;
-    maximum = newMaximum;
-  }
+  return maximumOf(top);
+}
+
+/// Scores of a row become probabilities relative to `base`; returns their sum.
+HK_DEV float exponentials(float *s, int from, int to, float base) {
   f32x16 total = f32x16(0.f);
   for (int e = from; e < to; e += 16) {
     f32x16 p = softmaxExp2<16>(*(const f32x16 *)(s + e) - base);
     *(f32x16 *)(s + e) = p;
     total += p;
   }
-  sum += sumOf(total);
+  return sumOf(total);
+}
+
+HK_DEV void scaleRow(float *o, int columns, float factor) {
+  for (int c = 0; c < columns; c += 16)
+    *(f32x16 *)(o + c) *= factor;
+}
+
+/// Scores [from, to) of a row, multiples of 16, become probabilities relative
+/// to the row's new maximum; only [begin, end) is visible. The row's
+/// accumulator is rescaled.
+template <AttentionSpec S>
+HK_DEV void softmaxRow(float *s, int from, int to, i64 begin, i64 end,
+                       float &maximum, float &sum, float *o, int columns) {
+  float newMaximum = maskRow<S>(s, from, to, begin, end, maximum);
+  if constexpr (S.normalizer == Normalizer::None)
+    return;
+  float base = softmaxBase(newMaximum);
+  if (newMaximum != maximum) {
+    float factor = softmaxExp2(maximum - base);
+    sum *= factor;
+    scaleRow(o, columns, factor);
+    maximum = newMaximum;
+  }
+  sum += exponentials(s, from, to, base);
 }
 
 /// Probabilities [from, to) of a row times what the region `weight` gives, and

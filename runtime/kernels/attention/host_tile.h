@@ -226,9 +226,9 @@ private:
         seen[g] = seenBy(range + 8 * g, j, n);
       for (int e = 0; e < n; e += 32)
         score(sh, seen, groups, e);
-      for (int r = 0; r < groups * 8; ++r)
-        if (seen[r / 8].from < seen[r / 8].to)
-          weigh(a, w, sh, r, range[r], seen[r / 8], j, all.end);
+      for (int g = 0; g < groups; ++g)
+        if (seen[g].from < seen[g].to)
+          weigh(a, w, sh, 8 * g, range + 8 * g, seen[g], j, all.end);
       addValues(sh, seen, groups);
       // The others row by row, as a value that is not finite must not reach a
       // row that does not see it.
@@ -398,28 +398,56 @@ private:
     return seen;
   }
 
-  /// Scores of a row become probabilities.
-  HK_DEV void weigh(const Args &a, const AttentionBlock &w, Shared &sh, int r,
-                    const KeyRange &range, const Seen &seen, i64 j, i64 end) {
-    i64 row = w.first + minOf(r, w.count - 1);
-    float *s = sh.s[r];
-    for (int e = seen.from; e < seen.to; e += 16) {
-      f32x16 &x = *(f32x16 *)(s + e);
-      if constexpr (kPairs && (S.qScale || S.kScale))
-        x *= rowScale<S>(a, w, row);
-      x = scores16<S>(a, w, j + e, x);
-    }
-    finishScores<S>(a, w, row, j, end, s, seen.from, seen.to);
-    softmaxRow<S>(s, seen.from, seen.to, range.begin - j, range.end - j,
-                  sh.maximum[r], sh.sum[r], sh.o[r], kColumns);
-    weighRow<S>(a, w, row, j, s, seen.from, seen.to);
-    if constexpr (kPairs)
-      for (int e = seen.from; e < seen.to; e += 32) {
-        auto at = [&](int c) __attribute__((always_inline)) {
-          return *(const f32x16 *)(s + c);
-        };
-        *(Vec<Word, 16> *)(s + e / 2) = wordsOf(e / 2, at);
+  /// Scores of 8 rows from `first` on become probabilities. Step by step for
+  /// all of them, as a row's maximum, factor and sum wait for each other.
+  HK_DEV void weigh(const Args &a, const AttentionBlock &w, Shared &sh,
+                    int first, const KeyRange *range, const Seen &seen, i64 j,
+                    i64 end) {
+    float top[8], *maximum = sh.maximum + first, *sum = sh.sum + first;
+    for (int r = 0; r < 8; ++r) {
+      i64 row = rowOf(w, first + r);
+      float *s = sh.s[first + r];
+      for (int e = seen.from; e < seen.to; e += 16) {
+        f32x16 &x = *(f32x16 *)(s + e);
+        if constexpr (kPairs && (S.qScale || S.kScale))
+          x *= rowScale<S>(a, w, row);
+        x = scores16<S>(a, w, j + e, x);
       }
+      finishScores<S>(a, w, row, j, end, s, seen.from, seen.to);
+      top[r] = maskRow<S>(s, seen.from, seen.to, range[r].begin - j,
+                          range[r].end - j, maximum[r]);
+    }
+    if constexpr (S.normalizer == Normalizer::Softmax) {
+      f32x16 moved = f32x16(0.f);
+      for (int r = 0; r < 8; ++r)
+        moved[r] = maximum[r] - softmaxBase(top[r]);
+      f32x16 factor = softmaxExp2<16>(moved);
+      for (int r = 0; r < 8; ++r)
+        if (top[r] != maximum[r]) {
+          sum[r] *= factor[r];
+          scaleRow(sh.o[first + r], kColumns, factor[r]);
+          maximum[r] = top[r];
+        }
+      for (int r = 0; r < 8; ++r)
+        sum[r] += exponentials(sh.s[first + r], seen.from, seen.to,
+                               softmaxBase(top[r]));
+    }
+    for (int r = 0; r < 8; ++r) {
+      float *s = sh.s[first + r];
+      weighRow<S>(a, w, rowOf(w, first + r), j, s, seen.from, seen.to);
+      if constexpr (kPairs)
+        for (int e = seen.from; e < seen.to; e += 32) {
+          auto at = [&](int c) __attribute__((always_inline)) {
+            return *(const f32x16 *)(s + c);
+          };
+          *(Vec<Word, 16> *)(s + e / 2) = wordsOf(e / 2, at);
+        }
+    }
+  }
+
+  /// Rows behind the last one are copies of it.
+  HK_MEM static i64 rowOf(const AttentionBlock &w, int r) {
+    return w.first + minOf(r, w.count - 1);
   }
 
   HK_DEV Word *weights(Shared &sh, int row) {

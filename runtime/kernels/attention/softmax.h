@@ -29,6 +29,15 @@ template <int V> HK_DEV Vec<float, V> softmaxExp2(Vec<float, V> x) {
     return exp2Small<V>(x); // the instructions take any x
   using F = Vec<float, V>;
   // x < -126 must give exactly 0: a masked key must not count. NaN stays NaN.
+#if defined(__AVX512F__)
+  if constexpr (V == 16) {
+    constexpr int notLess = 5, current = 4; // true for NaN; the rounding
+    F n = __builtin_elementwise_roundeven(x), p = exp2Small<V>(x - n);
+    auto counts = __builtin_ia32_cmpps512_mask(x, F(-126.f), notLess,
+                                               u16(0xFFFF), current);
+    return __builtin_ia32_scalefps512_mask(p, n, F(0.f), counts, current);
+  }
+#endif
   F c = x < F(-126.f) ? F(-126.f) : x;
   F n = __builtin_elementwise_roundeven(c);
   F p = exp2Small<V>(c - n);
