@@ -228,6 +228,19 @@ def test_what_is_found():
     assert "hk.compare le %apart_1, %limit_1" in operators("modernbert")  # Padded rows.
 
 
+def test_windows_of_a_model_of_images_and_text():
+    """Its configuration has them in that of the text; one of 50 is wider than a short trial."""
+    text = zoo.COMMON | {"head_dim": 16, "sliding_window": 50,
+                         "layer_types": ["sliding_attention", "full_attention"]}
+    vision = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+              "intermediate_size": 48, "image_size": 32, "patch_size": 8}
+    model = zoo.built("Gemma3ForConditionalGeneration", {
+        "text_config": text, "vision_config": vision, "mm_tokens_per_image": 16})
+    graph = hk.torch.export(model)
+    assert re.findall(r"window_left (\d+)", graph.mlir) == ["49"] and graph.windows == [49]
+    hk.torch.check(model, graph, threads=1)
+
+
 def test_experts():
     """Both products by expert, their order made once, the sum one chain; groups by hk.group_limit."""
     text = operators("qwen3_moe")

@@ -256,3 +256,13 @@ def test_a_decoder_that_sees_later_tokens():
     with pytest.raises(hk.UnsupportedModel, match="tokens see later ones, which a model with caches "
                                                   "cannot; import it with the dense signature"):
         hk.torch.export(model)
+
+
+def test_a_run_that_changes_how_the_model_computes():
+    """Short sequences make BigBird's sparse attention a full one for good; long ones do not."""
+    sizes = {"max_position_embeddings": 1024, "block_size": 16, "num_random_blocks": 2}
+    with pytest.raises(hk.UnsupportedModel, match="a run of 6 tokens changes attention_type of .* from "
+                       "'block_sparse' to 'original_full': .*set attention_type to 'original_full'"):
+        hk.torch.export(zoo.built("BigBirdModel", sizes))
+    model = zoo.built("BigBirdModel", sizes | {"attention_type": "original_full"})
+    hk.torch.check(model, hk.torch.export(model), threads=1)

@@ -28,6 +28,7 @@ from ._lowering import BY_TAP, Lowering, is_lowered
 from ._masks import Mask
 from ._plain import Plain, as_args
 from ._quantised import Quantised
+from ._settings import require_same, settings
 from ._signature import Argument, Dense, Paged
 from ._substitution import Substitution
 from ._untraced import conversions_that_change, first_lines, refusal, told
@@ -139,8 +140,10 @@ def _observed(s: Substitution, ids: torch.Tensor, vocabulary: int, context: int)
         every = {"logits_to_keep": torch.arange(n)} if "logits_to_keep" in taken else {}
         return s.model(input_ids=tokens, **every)
 
+    before = settings(s.model)
     try:
         s.observe(run, ids, vocabulary, context)
+        require_same(s.model, before, ids.shape[1])
     except UnsupportedModel:
         raise
     except Exception as error:

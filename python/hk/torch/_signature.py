@@ -204,7 +204,7 @@ class Dense:
         generator = torch.Generator().manual_seed(0)
         ids = torch.randint(0, vocabulary, (2, 5), generator=generator, dtype=torch.int32)
         dim = torch.export.Dim
-        most = getattr(model.config, "max_position_embeddings", 1 << 20)
+        most = getattr(model.config.get_text_config(), "max_position_embeddings", 1 << 20)
         batch = dim("sequences", min=2, max=1 << 20)
         return ((ids, torch.tensor([5, 3], dtype=torch.int32)),
                 ({0: batch, 1: dim("length", min=3, max=most)}, {0: batch}))

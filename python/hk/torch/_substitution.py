@@ -39,7 +39,7 @@ class Substitution:
         self.latents = [] if dense else [m for m in model.modules() if _latent.is_latent(m)]
         self.indexers = _indexer.find(model, context)
         self.distances = Distances(model, context)
-        self.masks = MaskHook(extent_of(model.config))
+        self.masks = MaskHook(extent_of(model.config.get_text_config()))
         self.written: Written | None = None  # Where the model does not ask the interface.
         self.extents: torch.Tensor | None = None
         self.attentions = 0
