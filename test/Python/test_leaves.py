@@ -1,5 +1,7 @@
 """Finding leaves: norms by probes, masks by evaluation, layouts without transposes."""
 
+import types
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -75,6 +77,31 @@ def test_no_plain_norms():
 @pytest.mark.parametrize("n", [37, 1000])
 def test_masks(function, expected, n):
     assert _masks.fit(function, n) == expected
+
+
+@pytest.mark.parametrize(("said", "context", "expected"), [
+    ({"attention_chunk_size": 500}, 4096, (True, -1, -1, 500)),
+    ({"attention_chunk_size": 8192}, 131072, (True, -1, -1, 8192)),
+    ({"attention_chunk_size": 8192}, 8192, (True, -1, -1, -1)),
+    ({"sliding_window": 32768}, 131072, (True, 32767, -1, -1)),
+    ({"span": 100}, 2048, (True, 99, -1, -1))])
+def test_masks_of_models(said, context, expected):
+    """Whatever is named, and whatever is shorter than what is tried in any case."""
+    size = next(iter(said.values()))
+
+    def seen(b, h, i, j):
+        apart = i // size == j // size if "attention_chunk_size" in said else i - j < size
+        return (j <= i) & apart
+
+    assert _masks.fit(seen, _masks.extent_of(types.SimpleNamespace(**said), context)) == expected
+
+
+@pytest.mark.parametrize("size", [500, 8192])
+def test_chunks_that_begin_elsewhere(size):
+    """By one token in the third chunk."""
+    chunk = lambda i: (i + (i == 2 * size - 1)) // size  # noqa: E731
+    assert isinstance(_masks.fit(lambda b, h, i, j: (j <= i) & (chunk(i) == chunk(j)), 2 * size + 5),
+                      _masks.UnfittedMask)
 
 
 @pytest.mark.parametrize("function", [

@@ -34,6 +34,7 @@ from ._signature import Dense
 from ._substitution import set_attention
 
 DECODED = 8
+REACHED = 4096  # The widest window that a prompt goes beyond: the model's own scores are f64.
 
 
 class Report(typing.NamedTuple):
@@ -57,8 +58,10 @@ class Report(typing.NamedTuple):
 
 
 def _prompts(graph: Graph) -> list[torch.Tensor]:
-    """Random ids of unequal lengths, one beyond every window, as far as the context goes."""
-    longest = min(max([*graph.windows, 14]) + 3, graph.context)
+    """Random ids of unequal lengths, one beyond every window (but those of more than REACHED), as
+    far as the context goes."""
+    windows = [w for w in graph.windows if w <= REACHED]
+    longest = min(max([*windows, 14]) + 3, graph.context)
     lengths = sorted({1, 2, min(11, longest), longest})
     generator = torch.Generator().manual_seed(3)
     return [torch.randint(0, graph.vocabulary, (n,), generator=generator) for n in lengths]

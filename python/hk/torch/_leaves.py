@@ -44,12 +44,14 @@ def rope_formula(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, style: s
 
 
 def visible(queries: int, keys: int, causal: bool, window_left: int, window_right: int,
-            chunk: int) -> torch.Tensor:
-    """Which of a sequence's keys its last `queries` tokens see; a window or chunk of -1 is none.
+            chunk: int, rows: torch.Tensor | None = None) -> torch.Tensor:
+    """Which of a sequence's keys its last `queries` tokens see, or those of them that `rows`
+    numbers; a window or chunk of -1 is none.
     Chunks are of the sequence's tokens from the first on; a token sees those of its own."""
-    i = torch.arange(queries)[:, None] + keys - queries
+    rows = torch.arange(queries) if rows is None else rows
+    i = rows[:, None] + keys - queries
     j = torch.arange(keys)[None]
-    seen = torch.ones(queries, keys, dtype=torch.bool)
+    seen = torch.ones(len(rows), keys, dtype=torch.bool)
     if causal:
         seen &= j <= i
     if window_left >= 0:

@@ -28,31 +28,57 @@ class UnfittedMask(typing.NamedTuple):
     reason: str
 
 
-def extent_of(config: typing.Any) -> int:
-    """A length beyond every window and chunk that a configuration names."""
-    widest = 0
-    for name, value in vars(config).items():
-        if isinstance(value, int) and not isinstance(value, bool) and (
-                "window" in name or "chunk" in name or name == "local_attention"):
-            widest = max(widest, value)
-    return min(max(2 * widest + 5, 37), 20_000)
+TRIED = 4096  # Tokens of a mask that is looked at, whatever the configuration names.
+PLACES = 1 << 23  # Queries times keys of one look, each of some ten bytes.
+
+
+def widest_of(config: typing.Any) -> int:
+    """The widest window or chunk that a configuration names, else 0."""
+    return max((value for name, value in vars(config).items()
+                if isinstance(value, int) and not isinstance(value, bool)
+                and ("window" in name or "chunk" in name or name == "local_attention")), default=0)
+
+
+def extent_of(config: typing.Any, context: int) -> int:
+    """A length beyond every window and chunk that sequences of `context` tokens meet."""
+    return min(max(2 * widest_of(config) + 5, TRIED), max(context, 37))
 
 
 def _rows(n: int) -> torch.Tensor:
     """Which queries to look at: all, or in a long mask some from everywhere."""
     if n <= 768:
         return torch.arange(n)
-    spread = torch.linspace(0, n - 1, 257).long()
-    return torch.unique(torch.cat((torch.arange(129), spread, torch.arange(n - 128, n))))
+    some = min(128, max(8, PLACES // n // 4))
+    spread = torch.linspace(0, n - 1, 2 * some + 1).long()
+    return torch.unique(torch.cat((torch.arange(some + 1), spread, torch.arange(n - some, n))))
+
+
+def _chunked(seen_by: typing.Callable, causal: bool, i: torch.Tensor, seen: torch.Tensor, n: int
+             ) -> Mask | None:
+    """Chunks: the second one begins with the first key of some query."""
+    first = seen.int().argmax(-1)
+    if not (first > 0).any():
+        return None
+    size = int(first[first > 0].min())
+    mask = Mask(causal, chunk=size)
+    borders = torch.arange(size, n, size)[:16, None] + torch.tensor([-1, 0, 1])
+    borders = borders[borders < n]
+    fits = all(torch.equal(visible(n, n, *mask, rows=rows), values) for rows, values in (
+        (i, seen), (borders, seen_by(borders))))
+    return mask if fits else None
 
 
 def fit(function: typing.Callable, n: int) -> Mask | UnfittedMask:
     """The attributes that give exactly the mask function's values on [n, n]."""
-    i = _rows(n)
     j = torch.arange(n)
     zero = torch.zeros((), dtype=torch.long)
-    seen = torch.as_tensor(function(zero, zero, i[:, None], j[None]))
-    seen = seen.expand(len(i), n).bool()
+
+    def seen_by(rows: torch.Tensor) -> torch.Tensor:
+        made = torch.as_tensor(function(zero, zero, rows[:, None], j[None]))
+        return made.expand(len(rows), n).bool()
+
+    i = _rows(n)
+    seen = seen_by(i)
     distance = (i[:, None] - j[None])[seen]
     if distance.numel() == 0:
         return UnfittedMask("it lets no token see any")
@@ -61,16 +87,11 @@ def fit(function: typing.Callable, n: int) -> Mask | UnfittedMask:
     causal = nearest >= 0
     right = -nearest if not causal and -nearest < n - 1 else -1
     mask = Mask(causal, left, right)
-    wrong = (visible(n, n, *mask)[i] != seen).nonzero()
+    wrong = (visible(n, n, *mask, rows=i) != seen).nonzero()
     if len(wrong) == 0:
         return mask
-    # A chunk begins where a token is the first that it sees.
-    first = [int(q) for q, row in zip(i, seen, strict=True)
-             if q > 0 and row[q] and not row[:q].any()]
-    if first:
-        chunked = Mask(causal, chunk=first[0])
-        if torch.equal(visible(n, n, *chunked)[i], seen):
-            return chunked
+    if chunked := _chunked(seen_by, causal, i, seen, n):
+        return chunked
     row, column = wrong[0].tolist()
     return UnfittedMask(f"query {int(i[row])} and key {column} do not fit causal={causal}, "
                         f"window_left={left}, window_right={right}, nor chunks; hk's import has no "

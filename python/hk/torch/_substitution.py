@@ -9,7 +9,7 @@ from ..errors import UnsupportedModel
 from . import _indexer, _latent, _norms
 from ._distances import Distances, Tables
 from ._experts import Experts
-from ._masks import Mask, MaskHook, UnfittedMask, extent_of
+from ._masks import Mask, MaskHook, UnfittedMask, extent_of, widest_of
 from ._recurrent import Recurrent
 from ._rotary import Rotary
 from ._written import Fitted, Written
@@ -39,7 +39,10 @@ class Substitution:
         self.latents = [] if dense else [m for m in model.modules() if _latent.is_latent(m)]
         self.indexers = _indexer.find(model, context)
         self.distances = Distances(model, context)
-        self.masks = MaskHook(extent_of(model.config.get_text_config()))
+        config = model.config.get_text_config()
+        self.masks = MaskHook(extent_of(config, context))
+        # Of attention that the model writes itself, which is run for it.
+        self._tried = min(max(2 * widest_of(config) + 5, 37), context)
         self.written: Written | None = None  # Where the model does not ask the interface.
         self.extents: torch.Tensor | None = None
         self.attentions = 0
@@ -177,7 +180,7 @@ class Substitution:
         if not self.layers and not self.recurrent.states:
             self.written = self.written or Written()
             with self.distances.active():
-                self.written.observe(run, vocabulary, self.masks.n, context)
+                self.written.observe(run, vocabulary, self._tried, context)
             if not self.written.sites:
                 raise UnsupportedModel(
                     f"{type(self.model).__name__} has no attention that hk finds: neither "
