@@ -13,6 +13,7 @@
 
 #include "hk/Analysis/FactorsOf.h"
 #include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/DimSymbols.h"
 #include "hk/Analysis/LoopMaps.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -122,6 +123,47 @@ static void addReshape(Value whole, int64_t dim, Value parts,
               {{whole, dim, 0, unit}, {parts, *outermost}});
 }
 
+/// Whether a slice begins at row 0 of a dim and takes one after the other as
+/// many as a number says that only a call knows.
+static bool beginsWithDynamic(tensor::ExtractSliceOp slice, int64_t dim) {
+  return slice.isDynamicSize(dim) && slice.getStaticOffsets()[dim] == 0 &&
+         slice.getStaticStrides()[dim] == 1;
+}
+
+static bool isSizeOf(Value size, Value tensor, int64_t dim) {
+  auto op = size.getDefiningOp<tensor::DimOp>();
+  return op && op.getSource() == tensor && op.getConstantIndex() == dim;
+}
+
+bool mlir::hk::isSizeOfSource(Operation *op, Value size) {
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  if (!slice || llvm::is_contained(slice.getOffsets(), size) ||
+      llvm::is_contained(slice.getStrides(), size))
+    return false;
+  for (int64_t dim = 0; dim < slice.getSourceType().getRank(); ++dim)
+    if (slice.isDynamicSize(dim) && slice.getDynamicSize(dim) == size &&
+        !(beginsWithDynamic(slice, dim) &&
+          isSizeOf(size, slice.getSource(), dim)))
+      return false;
+  return llvm::is_contained(slice.getSizes(), size);
+}
+
+void mlir::hk::useSizesOfSources(Block &block) {
+  DimSymbols dims(block);
+  for (auto slice :
+       llvm::make_early_inc_range(block.getOps<tensor::ExtractSliceOp>()))
+    for (int64_t dim = 0; dim < slice.getSourceType().getRank(); ++dim) {
+      Value source = slice.getSource();
+      if (!beginsWithDynamic(slice, dim) ||
+          isSizeOf(slice.getDynamicSize(dim), source, dim) ||
+          dims.name(slice.getDynamicSize(dim)) != dims.dim(source, dim))
+        continue;
+      OpBuilder b(slice);
+      slice->setOperand(slice.getIndexOfDynamicSize(dim),
+                        tensor::DimOp::create(b, slice.getLoc(), source, dim));
+    }
+}
+
 static void addSlice(tensor::ExtractSliceOp slice, ShardFactors &factors) {
   llvm::SmallBitVector dropped = slice.getDroppedDims();
   int64_t next = 0;
@@ -129,8 +171,10 @@ static void addSlice(tensor::ExtractSliceOp slice, ShardFactors &factors) {
     if (dropped.test(dim))
       continue;
     int64_t to = next++, offset = slice.getStaticOffsets()[dim];
-    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(offset) ||
-        slice.getStaticStrides()[dim] != 1)
+    if (ShapedType::isDynamic(size)
+            ? !isSizeOfSource(slice, slice.getDynamicSize(dim))
+            : ShapedType::isDynamic(offset) ||
+                  slice.getStaticStrides()[dim] != 1)
       continue;
     factors.add(
         FactorKind::Parallel, "a slice", size,

@@ -139,6 +139,9 @@ LogicalResult HKShard::run(ModuleOp module) {
   module.walk([&](WeightRefOp ref) {
     used.insert(SymbolTable::lookupNearestSymbolFrom(ref, ref.getWeightAttr()));
   });
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() && function.getBody().hasOneBlock())
+      useSizesOfSources(function.getBody().front());
   for (const ::hk::MeshAxis &one : ranks.axes()) {
     Axis axis{one.name, one.size};
     bool cutsAny = false;

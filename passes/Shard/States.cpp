@@ -505,7 +505,7 @@ bool States::tryOwned(Operation *op) {
   if (tryRowsOfOwned(op))
     return true;
   for (Value operand : op->getOperands()) {
-    if (!isTensor(operand) && ownTokens)
+    if (!isTensor(operand) && ownTokens && !isSizeOfSource(op, operand))
       return false; // a size, of which there is another one
     if (!isTensor(operand))
       continue;
@@ -622,8 +622,12 @@ LogicalResult States::visit(Operation *op) {
     return visitReturn(op);
   if (op->getNumResults() == 1 && isFree(op->getResult(0)))
     return success();
+  auto isSizeOfUser = [&](Operation *user) {
+    return isSizeOfSource(user, op->getResult(0));
+  };
   if (ownTokens && isa<tensor::DimOp>(op) &&
-      of(op->getOperand(0)).is(Kind::Owned))
+      of(op->getOperand(0)).is(Kind::Owned) &&
+      !llvm::all_of(op->getUsers(), isSizeOfUser))
     return op->emitError("expected no size of what experts made to be read, "
                          "because their rows come from all ranks of axis \"")
            << axis.name << "\"";

@@ -23,6 +23,15 @@ ShardFactors factorsOf(Operation *op);
 /// Of which operands its results are linear functions; of views their source.
 Linearity linearityOf(Operation *op);
 
+/// Whether `size` is the tensor.dim that a slice has for all of a dim of its
+/// source (useSizesOfSources).
+bool isSizeOfSource(Operation *slice, Value size);
+
+/// Slices that have all of a dynamic dim of their source, which the sizes of
+/// `block` prove, get a tensor.dim of the source as size: a factor that goes
+/// through the slice, and the right number where a rank has other rows.
+void useSizesOfSources(Block &block);
+
 } // namespace mlir::hk
 
 #endif // HK_ANALYSIS_FACTORSOF_H

@@ -188,10 +188,29 @@ func.func @blocks(%x: tensor<?x24xf32>, %sorted: tensor<?xi32>, %experts: tensor
 """
 
 
+def with_slices(text):
+    """Gates as imported models have them: halves of the columns, whose rows are counted from those of the tokens."""
+    gate = "  %g = hk.gated_activation silu %h : tensor<?x64xf32> -> tensor<?x32xf32>\n"
+    half = "[%rows, 32] [1, 1] : tensor<?x64xf32> to tensor<?x32xf32>"
+    return text.replace(gate, f"""  %first = arith.constant 0 : index
+  %tokens = tensor.dim %x, %first : tensor<?x24xf32>
+  %top = arith.constant 2 : index
+  %rows = arith.muli %top, %tokens : index
+  %gate = tensor.extract_slice %h[0, 0] {half}
+  %up = tensor.extract_slice %h[0, 32] {half}
+  %silu = hk.silu %gate : tensor<?x32xf32>
+  %g = hk.mul %silu, %up : tensor<?x32xf32>
+""", 1)
+
+
 def moe():
     Path("moe.mlir").write_text(MOE)
     write_weights("moe.safetensors", {"w1": (rng.normal(size=(4, 64, 24)) / 5, "F32"), "w2": (rng.normal(size=(4, 24, 32)) / 5, "F32")})
     # On four ranks two have the same experts, and parts of each of them.
+    Path("slices.mlir").write_text(with_slices(MOE))
+    for mesh in ["ep=2", "ep=2,tp=2"]:
+        check(f"experts with slices {mesh}", "slices.mlir", "moe.safetensors", "bounds", mesh,
+              {"x": rng.normal(size=(7, 24)).astype(np.float32), "logits": rng.normal(size=(7, 4)).astype(np.float32)})
     for mesh, counts in [("ep=2", [7, 1, 0]), ("tp=2", [7, 1, 0]), ("ep=2,tp=2", [7])]:
         for rows in counts:
             x = rng.normal(size=(rows, 24)).astype(np.float32)
@@ -218,6 +237,7 @@ def dispatch():
     weights = {"w1": (rng.normal(size=(4, 64, 24)) / 5, "F32"), "w2": (rng.normal(size=(4, 24, 32)) / 5, "F32")}
     biases = {"b1": (rng.normal(size=(4, 64)), "F32"), "b2": (rng.normal(size=(4, 24)), "F32")}
     for text, more, mesh, shape, counts in [(one, {}, "ep=2", "2", [8, 2, 0]), (one, {}, "ep=2,tp=2", "2x2", [6]),
+                                            (with_slices(one), {}, "ep=2", "2", [8]),
                                             (biased, biases, "ep=2", "2", [8, 2])]:
         Path("moe.mlir").write_text(text)
         write_weights("moe.safetensors", weights | more)
@@ -228,7 +248,8 @@ def dispatch():
         for rows in counts:
             logits = rng.normal(size=(rows, 4)).astype(np.float32)
             logits[:rows // 4, :2] += 9  # these tokens need experts of one rank only
-            check(f"experts of own tokens{', with biases,' * bool(more)} {mesh} {rows}", "tokens.mlir", "moe.safetensors", "bounds", mesh,
+            form = ", with biases," * bool(more) + ", with slices," * ("%gate" in text)
+            check(f"experts of own tokens{form} {mesh} {rows}", "tokens.mlir", "moe.safetensors", "bounds", mesh,
                   {"x": rng.normal(size=(rows, 24)).astype(np.float32), "logits": logits},
                   {"x": (0, "ep"), "logits": (0, "ep"), "y": (0, "ep")}, whole="moe.mlir")
 

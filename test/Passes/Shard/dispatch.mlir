@@ -119,3 +119,49 @@ func.func @sizes(%x: tensor<?x24xf32>, %order: tensor<?xi32>, %bounds: tensor<5x
   %0 = hk.gather_rows %h, %v : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
   return %0 : tensor<?x64xf32>
 }
+
+// -----
+
+// Slices of what experts made take all rows that have come.
+shard.grid @mesh(shape = 2)
+hk.weight @w1 "w1" : tensor<4x64x24xf32>
+hk.weight @w2 "w2" : tensor<4x24x32xf32>
+// CHECK-LABEL: func.func @cut_gate
+// CHECK: %[[H:.*]] = hk.grouped_matmul {{.*}} -> tensor<?x64xf32>
+// CHECK: %[[ROWS:.*]] = tensor.dim %[[H]]
+// CHECK: tensor.extract_slice %[[H]][0, 0] [%[[ROWS]], 32]
+// CHECK: hk.all_to_all %
+func.func @cut_gate(%x: tensor<?x24xf32>, %order: tensor<?xi32>, %place: tensor<?xi32>, %bounds: tensor<5xi32>) -> tensor<?x24xf32> {
+  %s = shard.sharding @mesh split_axes = [[0]] : !shard.sharding
+  %mine = shard.shard %x to %s : tensor<?x24xf32>
+  %w1 = hk.weight_ref @w1 : tensor<4x64x24xf32>
+  %w2 = hk.weight_ref @w2 : tensor<4x24x32xf32>
+  %h = hk.grouped_matmul %mine, %w1 bounds %bounds order %order transpose_b top_k 2 : tensor<?x24xf32>, tensor<4x64x24xf32> groups tensor<5xi32> order tensor<?xi32> -> tensor<?x64xf32>
+  %c0 = arith.constant 0 : index
+  %rows = tensor.dim %order, %c0 : tensor<?xi32>
+  %gate = tensor.extract_slice %h[0, 0] [%rows, 32] [1, 1] : tensor<?x64xf32> to tensor<?x32xf32>
+  %up = tensor.extract_slice %h[0, 32] [%rows, 32] [1, 1] : tensor<?x64xf32> to tensor<?x32xf32>
+  %g = hk.mul %gate, %up : tensor<?x32xf32>
+  %y = hk.grouped_matmul %g, %w2 bounds %bounds transpose_b : tensor<?x32xf32>, tensor<4x24x32xf32> groups tensor<5xi32> -> tensor<?x24xf32>
+  %r = hk.gather_rows %y, %place : tensor<?x24xf32>, tensor<?xi32> -> tensor<?x24xf32>
+  return %r : tensor<?x24xf32>
+}
+
+// -----
+
+// Some of the rows are not those that lie there on a rank.
+shard.grid @mesh(shape = 2)
+hk.weight @w1 "w1" : tensor<4x64x24xf32>
+hk.weight @w2 "w2" : tensor<4x24x64xf32>
+func.func @some(%x: tensor<?x24xf32>, %few: tensor<?xi32>, %order: tensor<?xi32>, %place: tensor<?xi32>, %bounds: tensor<5xi32>) -> tensor<?x24xf32> {
+  %w1 = hk.weight_ref @w1 : tensor<4x64x24xf32>
+  %w2 = hk.weight_ref @w2 : tensor<4x24x64xf32>
+  %h = hk.grouped_matmul %x, %w1 bounds %bounds order %order transpose_b top_k 2 : tensor<?x24xf32>, tensor<4x64x24xf32> groups tensor<5xi32> order tensor<?xi32> -> tensor<?x64xf32>
+  %c0 = arith.constant 0 : index
+  %rows = tensor.dim %few, %c0 : tensor<?xi32>
+  // expected-error @+1 {{expected only operators on its rows, grouped products with the same groups and hk.gather_rows to read what experts made}}
+  %part = tensor.extract_slice %h[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+  %y = hk.grouped_matmul %part, %w2 bounds %bounds transpose_b : tensor<?x64xf32>, tensor<4x24x64xf32> groups tensor<5xi32> -> tensor<?x24xf32>
+  %r = hk.gather_rows %y, %place : tensor<?x24xf32>, tensor<?xi32> -> tensor<?x24xf32>
+  return %r : tensor<?x24xf32>
+}

@@ -61,3 +61,35 @@ func.func @bounds(%x: tensor<?x24xf32>, %order: tensor<?xi32>, %places: tensor<?
   %u = hk.add %m0, %x : tensor<?x24xf32>
   return %u : tensor<?x24xf32>
 }
+
+// A gate that is cut out of the columns: its slices have all rows, as twice the number of tokens says.
+// CHECK-LABEL: func.func @cut_gate
+// CHECK: %[[H:.*]] = hk.grouped_matmul {{.*}} -> tensor<?x64xf32>
+// CHECK: %[[ROWS:.*]] = tensor.dim %[[H]]
+// CHECK: tensor.extract_slice %[[H]][0, 0] [%[[ROWS]], 32] [1, 1] : tensor<?x64xf32> to tensor<?x32xf32>
+// CHECK: hk.grouped_matmul
+// CHECK: hk.all_reduce sum
+// CHECK-NOT: hk.all_reduce
+// BOTH-LABEL: func.func @cut_gate
+// BOTH: tensor.extract_slice %{{.*}}[0, 16] [%{{.*}}, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
+func.func @cut_gate(%x: tensor<?x24xf32>, %ids: tensor<?x2xi32>, %places: tensor<?xi32>, %s0: tensor<?x1xf32>) -> tensor<?x24xf32> {
+  %w1 = hk.weight_ref @w1 : tensor<4x64x24xf32>
+  %w2 = hk.weight_ref @w2 : tensor<4x24x32xf32>
+  %keys = tensor.collapse_shape %ids [[0, 1]] : tensor<?x2xi32> into tensor<?xi32>
+  %hist = hk.histogram %keys : tensor<?xi32> -> tensor<4xi32>
+  %order, %place = hk.sort_by_key %keys bins 4 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %bounds = hk.cumsum offsets %hist : tensor<4xi32> -> tensor<5xi32>
+  %h = hk.grouped_matmul %x, %w1 bounds %bounds order %order transpose_b top_k 2 : tensor<?x24xf32>, tensor<4x64x24xf32> groups tensor<5xi32> order tensor<?xi32> -> tensor<?x64xf32>
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %tokens = tensor.dim %ids, %c0 : tensor<?x2xi32>
+  %rows = arith.muli %c2, %tokens : index
+  %gate = tensor.extract_slice %h[0, 0] [%rows, 32] [1, 1] : tensor<?x64xf32> to tensor<?x32xf32>
+  %up = tensor.extract_slice %h[0, 32] [%rows, 32] [1, 1] : tensor<?x64xf32> to tensor<?x32xf32>
+  %a = hk.silu %gate : tensor<?x32xf32>
+  %g = hk.mul %a, %up : tensor<?x32xf32>
+  %y = hk.grouped_matmul %g, %w2 bounds %bounds transpose_b : tensor<?x32xf32>, tensor<4x24x32xf32> groups tensor<5xi32> -> tensor<?x24xf32>
+  %y0 = hk.gather_rows %y, %places : tensor<?x24xf32>, tensor<?xi32> -> tensor<?x24xf32>
+  %m0 = hk.mul %y0, %s0 : tensor<?x24xf32>, tensor<?x1xf32>
+  return %m0 : tensor<?x24xf32>
+}
