@@ -179,17 +179,28 @@ TEST(CudaDevice, RefusesPtxThatTheDriverCannotAssemble) {
 }
 
 // The fake driver compares the map that comes with every launch of addRow.
-TEST(CudaDevice, LaunchesWithTensorMaps) {
-  Fixture fake("cuda:0");
+static void launchRowsWithMaps(const Fixture &fake) {
   hk_device *device = fake.device.get();
   for (int64_t rows : {1, 3, 3, 7}) {
     Matrix x(device, {rows, 8}), y(device, {rows, 8}), out(device, {rows, 8});
     EXPECT_HK_OK(
         call(fake.function("add"), {&x.tensor, &y.tensor, &out.tensor}));
   }
+}
+
+TEST(CudaDevice, LaunchesWithTensorMaps) {
+  Fixture fake("cuda:0");
+  hk_device *device = fake.device.get();
+  launchRowsWithMaps(fake);
   Matrix x(device, {5, 8}), y(device, {5, 8}), out(device, {5, 8});
   Environment fail("HK_FAKE_FAIL", "cuTensorMapEncodeTiled");
   EXPECT_HK_ERROR(
       call(fake.function("add"), {&x.tensor, &y.tensor, &out.tensor}),
       HK_DEVICE_ERROR, "operand 0: cuTensorMapEncodeTiled failed");
+}
+
+// To the driver two codes of 4 bits are a byte: columns, strides and boxes
+// count bytes.
+TEST(CudaDevice, LaunchesWithTensorMapsOfCodes) {
+  launchRowsWithMaps(Fixture("cuda:0", {}, "map_of_codes.so"));
 }

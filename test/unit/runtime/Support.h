@@ -119,12 +119,12 @@ private:
   void *data = nullptr;
 };
 
-/// The fake module on a device.
+/// The fake module, or another made like it, on a device.
 class Fixture {
 public:
-  explicit Fixture(const char *spec, hk_device_options options = {})
-      : device(openDevice(spec, options)),
-        module(openModule("fake_module.so")) {
+  explicit Fixture(const char *spec, hk_device_options options = {},
+                   const char *file = "fake_module.so")
+      : device(openDevice(spec, options)), module(openModule(file)) {
     hk_program *raw = nullptr;
     EXPECT_HK_OK(hk_program_create(module.get(), device.get(),
                                    testFile("weights.safetensors").c_str(),

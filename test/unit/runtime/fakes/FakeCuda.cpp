@@ -205,7 +205,7 @@ struct LaunchConfig {
 };
 /// What the fake encoder writes into the 128 bytes of a map.
 struct FakeMap {
-  uint64_t magic, address, sizes[3], strides[2];
+  uint64_t magic, address, sizes[3], strides[2], elementBytes;
 };
 constexpr uint64_t kMapMagic = 0x70616d20656b6166;
 
@@ -217,14 +217,17 @@ FAKE_EXPORT int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank,
                                        int swizzle, int promotion, int fill) {
   FAIL_IF(reinterpret_cast<uintptr_t>(map) % 64, 1);
   FAIL_IF(shouldFail("cuTensorMapEncodeTiled"), 1);
-  FAIL_IF(type != 2 || rank != 3 || box[0] != 32 || box[1] != 1 || box[2] != 1,
-          1);
+  // Of f32, or of bytes; a box is 128 bytes.
+  FAIL_IF((type != 0 && type != 2) || rank != 3, 1);
+  const uint64_t elementBytes = type == 0 ? 1 : 4;
+  FAIL_IF(box[0] * elementBytes != 128 || box[1] != 1 || box[2] != 1, 1);
   FAIL_IF(every[0] != 1 || every[1] != 1 || every[2] != 1, 1);
   FAIL_IF(interleave || swizzle != 3 || promotion != 2 || fill, 1);
   FakeMap made = {kMapMagic,
                   reinterpret_cast<uintptr_t>(address),
                   {sizes[0], sizes[1], sizes[2]},
-                  {strides[0], strides[1]}};
+                  {strides[0], strides[1]},
+                  elementBytes};
   std::memcpy(map, &made, sizeof(made));
   return 0;
 }
@@ -235,9 +238,9 @@ static bool isMapOf(const void *maps, const uint64_t *words) {
   std::memcpy(&map, maps, sizeof(map));
   return reinterpret_cast<uintptr_t>(maps) % 64 == 0 &&
          map.magic == kMapMagic && map.address == words[0] &&
-         map.sizes[0] == kColumns && map.sizes[1] == words[3] &&
-         map.sizes[2] == 1 && map.strides[0] == kColumns * 4 &&
-         map.strides[1] == kColumns * 4;
+         map.sizes[0] * map.elementBytes == kColumns * 4 &&
+         map.sizes[1] == words[3] && map.sizes[2] == 1 &&
+         map.strides[0] == kColumns * 4 && map.strides[1] == kColumns * 4;
 }
 
 FAKE_EXPORT int cuLaunchKernelEx(const LaunchConfig *config, void *function,

@@ -73,6 +73,21 @@ constexpr char kPtx[] = {'f', 'a', 'k', 'e', ' ', 'P', 'T', 'X'};
 #ifndef FAKE_MAP_WORD
 #define FAKE_MAP_WORD 4
 #endif
+// FAKE_MAP_OF_CODES: a row is codes of 4 bits, eight to an element, in
+// boxes of 256.
+#ifdef FAKE_MAP_OF_CODES
+constexpr hk_tensor_map_abi kAddMap[] = {{0,
+                                          static_cast<uint8_t>(hk::DType::UI4),
+                                          {kColumns * 8, HK_NO_WORD},
+                                          {0, 3},
+                                          {1, HK_NO_WORD},
+                                          {kColumns * 8, HK_NO_WORD},
+                                          {0, HK_NO_WORD},
+                                          {0, HK_NO_WORD}, // no batches
+                                          {0, HK_NO_WORD},
+                                          256,
+                                          1}};
+#else
 constexpr hk_tensor_map_abi kAddMap[] = {{0,
                                           kF32,
                                           {kColumns, HK_NO_WORD},
@@ -84,6 +99,7 @@ constexpr hk_tensor_map_abi kAddMap[] = {{0,
                                           {0, HK_NO_WORD},
                                           32,
                                           1}};
+#endif
 
 VARIANT(add, addRow, 0, 1, kAddMap)
 // More dynamic shared memory on CUDA than needs no opting in.
