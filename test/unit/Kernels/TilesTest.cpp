@@ -37,8 +37,8 @@ void multiplied(const Rows &a, int rows, const Rows &panel, int words,
   for (int r = 0; r < rows; ++r)
     for (int n = 0; n < 32; ++n)
       for (int w = 0; w < words; ++w) {
-        auto x = hk::Vec<hk::Bf16Pair, 1>(a[size_t(r * 32 + w)]),
-             y = hk::Vec<hk::Bf16Pair, 1>(panel[size_t(w * 32 + n)]);
+        auto x = hk::Vec<hk::Bf16Pair, 1>(a.at(size_t(r) * 32 + size_t(w))),
+             y = hk::Vec<hk::Bf16Pair, 1>(panel.at(size_t(w) * 32 + size_t(n)));
         c[r * 32 + n] += hk::evenOf<1>(x)[0] * hk::evenOf<1>(y)[0] +
                          hk::oddOf<1>(x)[0] * hk::oddOf<1>(y)[0];
       }
