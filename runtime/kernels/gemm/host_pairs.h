@@ -123,7 +123,14 @@ template <class L, class Base> struct NibblePairs : Base {
                           V (&x)[2]) {
     using Codes = typename Aligned<Vec<u8, 2 * W>, 1>::type;
     auto code = convertTo<u16, 2 * W>(
-        *reinterpret_cast<const Codes *>(b.data + (b.offset(row, k) >> 1)));
+        *reinterpret_cast<const Codes *>(b.packedAt(row, k)));
+    // The lookup takes the low 5 bits of its index; where both halves of the
+    // table are the same it does not matter which.
+    if constexpr (kSpan == Base::kSpan) {
+      x[0] = lookUp(block, code);
+      x[1] = lookUp(block, code >> 4);
+      return;
+    }
     Halves half;
     half.lo = u16(0);
     half.hi = u16(16);

@@ -123,9 +123,11 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
     if constexpr (L::kGathered)
       return;
     constexpr i64 bytes = kBytes<L::kMem, kStep>;
-    i64 at = b.offset(row, k) + ahead;
-    u64 address = u64(b.data) + (isPacked(L::kMem) ? at >> 1 : at) *
-                                    i64(sizeof(Storage<L::kMem>));
+    i64 first = b.offset(row, 0) + ahead; // apart from k, as no loop changes it
+    auto bytesOf = [](i64 n) {
+      return (isPacked(L::kMem) ? n >> 1 : n) * i64(sizeof(Storage<L::kMem>));
+    };
+    u64 address = u64(b.data) + bytesOf(first) + bytesOf(k);
     HK_UNROLL for (i64 line = 0; line < bytes; line += 64) __builtin_prefetch(
         reinterpret_cast<const void *>(address + line), 0, IsRun ? 3 : 2);
   }

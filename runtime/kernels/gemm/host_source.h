@@ -76,6 +76,13 @@ template <class L, class Acc> struct HostSource {
                         : (k0 + k) * stride + row0 + row;
   }
 
+  /// The byte of two elements of 4 bits from (row, k) on, which begin at one;
+  /// a loop over k finds the row's first byte in front of it.
+  HK_MEM auto packedAt(i64 row, i64 k) const {
+    static_assert(isPacked(L::kMem) && kKContiguous);
+    return data + (offset(row, 0) >> 1) + (k >> 1);
+  }
+
   /// The elements from (row, k) on along the contiguous dim; zero beyond
   /// `count`.
   HK_MEM HostVec<Acc> lanes(i64 row, i64 k, i64 count) const {

@@ -208,8 +208,7 @@ template <class L, class Acc, class Base> struct NibbleStream : Base {
   HK_MEM static void load(const Source &b, const Block &block, i64 row, i64 k,
                           V (&x)[2]) {
     using Codes = typename Aligned<Vec<u8, W>, 1>::type;
-    auto bytes =
-        *reinterpret_cast<const Codes *>(b.data + (b.offset(row, k) >> 1));
+    auto bytes = *reinterpret_cast<const Codes *>(b.packedAt(row, k));
     auto code = convertTo<i32, W>(convertTo<u32, W>(bytes));
     // The lookup takes the low 4 bits of its index.
     x[0] = __builtin_ia32_permvarsf512(block.table, code);
