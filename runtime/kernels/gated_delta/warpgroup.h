@@ -36,11 +36,9 @@ struct WarpgroupLds {
   u8 *from;
   u32 base;
 
-  HK_MEM explicit WarpgroupLds(u8 *shared) {
-    u32 at = ldsAddress(shared);
-    base = (at + kBulkAlignment - 1) & ~u32(kBulkAlignment - 1);
-    from = shared + (base - at);
-  }
+  HK_MEM explicit WarpgroupLds(u8 *shared)
+      : from(shared + (bulkBase(shared) - ldsAddress(shared))),
+        base(bulkBase(shared)) {}
   HK_MEM u8 *bytes(u32 at) const { return from + (at - base); }
 };
 

@@ -99,9 +99,7 @@ template <AttentionTile T, int HEAD, int VALUE> struct BulkAttentionLayout {
       kQueryBytes + kStages * (kKeyBytes + kValueBytes);
   u32 base;
 
-  HK_MEM explicit BulkAttentionLayout(const void *lds)
-      : base((ldsAddress(lds) + kBulkAlignment - 1) &
-             ~u32(kBulkAlignment - 1)) {}
+  HK_MEM explicit BulkAttentionLayout(const void *lds) : base(bulkBase(lds)) {}
   HK_MEM u32 queries() const { return base; }
   HK_MEM u32 keys(u32 stage) const {
     return base + kQueryBytes + stage * kKeyBytes;

@@ -72,9 +72,7 @@ template <AttentionSpec S, AttentionTile T> struct LatentConfig {
   struct Layout {
     u32 base;
 
-    HK_MEM explicit Layout(const Shared &lds)
-        : base((ldsAddress(lds.bytes) + kBulkAlignment - 1) &
-               ~u32(kBulkAlignment - 1)) {}
+    HK_MEM explicit Layout(const Shared &lds) : base(bulkBase(lds.bytes)) {}
     HK_MEM u32 queries() const { return base; }
     HK_MEM u32 keys(u32 stage, u32 panel = 0) const {
       return base + (kQueryPanels + stage * kStagePanels + panel) * kPanel;

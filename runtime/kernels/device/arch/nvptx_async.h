@@ -14,11 +14,18 @@
 #ifndef HK_KERNELS_DEVICE_ARCH_NVPTX_ASYNC_H
 #define HK_KERNELS_DEVICE_ARCH_NVPTX_ASYNC_H
 
+#include "hk/Contract/Lds.h"
 #include "kernels/device/mma/view.h"
 
 namespace hk {
 
 inline constexpr int kWarpgroup = 128;
+
+/// Where the part of a block's LDS begins that the copy engine fills and
+/// warpgroups multiply: `lds`, or at most kBulkAlignment - 1 bytes behind it.
+HK_DEV u32 bulkBase(const void *lds) {
+  return (ldsAddress(lds) + kBulkAlignment - 1) & ~u32(kBulkAlignment - 1);
+}
 
 /// A number in LDS that some threads raise and others wait for.
 struct LdsCount {
@@ -77,6 +84,16 @@ struct LdsBarrier {
                  "[other];\n}" ::"r"(at),
                  "r"(rank)
                  : "memory");
+  }
+  /// By a whole warp, of which one lane arrives at the barrier of each block of
+  /// the cluster: of a block alone, at its own.
+  template <int Cluster> HK_MEM void arriveEverywhere() const {
+    if constexpr (Cluster > 1) {
+      if (laneId() < Cluster)
+        arriveAt(u32(laneId()));
+    } else if (laneId() == 0) {
+      arrive();
+    }
   }
   HK_MEM void wait(u32 phase) const {
     while (!hasEnded(phase)) {

@@ -47,12 +47,7 @@ template <class Config> struct StageReader {
   }
   /// The warp has read the stage: all blocks that filled it may know.
   HK_MEM void release(u32 stage) const {
-    if constexpr (Config::kCluster > 1) {
-      if (laneId() < Config::kCluster)
-        lds.empty(stage).arriveAt(laneId());
-    } else if (laneId() == 0) {
-      lds.empty(stage).arrive();
-    }
+    lds.empty(stage).template arriveEverywhere<Config::kCluster>();
   }
 };
 

@@ -50,15 +50,16 @@ protected:
 
   HK_MEM WordsOfRows(const GemmArgs &args, u8 *lds) : args(args), lds(lds) {}
 
-  /// f(i, row of B) for the thread's rows; of columns that do not exist that of
-  /// the last one, whose sums nobody stores.
+  /// The row of B that row r % T.bn of the tile is; of columns that do not
+  /// exist that of the last one, whose sums nobody stores.
+  HK_MEM u32 rowOf(i64 col0, int r) const {
+    u32 n = u32(args.n), column = u32(col0) + u32(r % P::kCols);
+    return (column < n ? column : n - 1) + (r % T.bn >= P::kCols ? n : 0);
+  }
+  /// f(i, row of B) for the thread's rows.
   template <class F> HK_MEM void forEach(i64 col0, F f) const {
-    u32 n = u32(args.n);
-    HK_UNROLL for (int i = 0; i < kEach; ++i) {
-      int r = first + i * kRows;
-      u32 column = u32(col0) + u32(r % P::kCols);
-      f(i, (column < n ? column : n - 1) + (r % T.bn >= P::kCols ? n : 0));
-    }
+    HK_UNROLL for (int i = 0; i < kEach; ++i)
+        f(i, rowOf(col0, first + i * kRows));
   }
   HK_MEM void keep(int i, u32 value) const {
     int r = first + i * kRows;
@@ -77,13 +78,10 @@ protected:
     constexpr int fours = WORDS / 4, all = T.bn * fours;
     constexpr int each = (all + Threads - 1) / Threads;
     Raw raw[each] = {};
-    u32 n = u32(args.n);
     HK_UNROLL for (int i = 0; i < each; ++i) {
       int x = threadId() + i * Threads, r = x / fours, of = x % fours * 4;
-      u32 column = u32(col0) + u32(r % P::kCols);
-      column = column < n ? column : n - 1;
       if (of < words && (all % Threads == 0 || x < all))
-        raw[i] = ask(column + (r >= P::kCols ? n : 0), u32(of));
+        raw[i] = ask(rowOf(col0, r), u32(of));
     }
     HK_UNROLL for (int i = 0; i < each; ++i) {
       int x = threadId() + i * Threads, r = x / fours, of = x % fours * 4;

@@ -89,9 +89,7 @@ struct WarpConfig {
   struct Layout {
     u32 base;
 
-    HK_MEM explicit Layout(const Shared &lds)
-        : base((ldsAddress(lds.bytes) + kBulkAlignment - 1) &
-               ~u32(kBulkAlignment - 1)) {}
+    HK_MEM explicit Layout(const Shared &lds) : base(bulkBase(lds.bytes)) {}
     HK_MEM u32 stageA(u32 stage) const { return base + stage * kStageBytes; }
     HK_MEM u32 stageB(u32 stage) const { return stageA(stage) + kBytesA; }
     HK_MEM u32 slab(int warp) const {

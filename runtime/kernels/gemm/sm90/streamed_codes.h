@@ -84,9 +84,7 @@ template <class Problem, int Cluster> struct StreamedCodes {
   struct Layout {
     u32 base;
 
-    HK_MEM explicit Layout(const Shared &lds)
-        : base((ldsAddress(lds.bytes) + kBulkAlignment - 1) &
-               ~u32(kBulkAlignment - 1)) {}
+    HK_MEM explicit Layout(const Shared &lds) : base(bulkBase(lds.bytes)) {}
     HK_MEM u32 stage(u32 stage) const { return base + stage * kStageBytes; }
     /// Boxes 1 and 3 of A begin two rows behind where the swizzle does: what
     /// four lanes read of two boxes is then in different banks.
@@ -238,12 +236,7 @@ template <class Problem, int Cluster> struct StreamedCodes {
         }
       }
       waveBarrier();
-      if constexpr (Cluster > 1) {
-        if (laneId() < Cluster)
-          lds.empty(ring.stage).arriveAt(u32(laneId()));
-      } else if (laneId() == 0) {
-        lds.empty(ring.stage).arrive();
-      }
+      lds.empty(ring.stage).template arriveEverywhere<Cluster>();
       ring.stage += kTurns;
       if (ring.stage >= kStages) {
         ring.stage -= kStages;

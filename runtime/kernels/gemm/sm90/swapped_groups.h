@@ -138,12 +138,7 @@ private:
 
   /// The warp has read the stage: all blocks that filled it may know.
   HK_MEM void release() const {
-    if constexpr (Config::kCluster > 1) {
-      if (laneId() < Config::kCluster)
-        lds.empty(ring.stage).arriveAt(laneId());
-    } else if (laneId() == 0) {
-      lds.empty(ring.stage).arrive();
-    }
+    lds.empty(ring.stage).template arriveEverywhere<Config::kCluster>();
   }
 
   /// The matrix that a place met; an empty one has none.

@@ -80,8 +80,7 @@ struct BulkBackwardWalk : BulkBackwardConfig<S, T> {
     u32 base;
 
     HK_MEM explicit Layout(const typename Config::Shared &lds)
-        : base((ldsAddress(lds.bytes) + kBulkAlignment - 1) &
-               ~u32(kBulkAlignment - 1)) {}
+        : base(bulkBase(lds.bytes)) {}
     HK_MEM u32 ownedHead() const { return base; }
     HK_MEM u32 ownedValue() const {
       return base + Config::kHeadPanels * Config::kOwnedPanel;
