@@ -95,10 +95,7 @@ private:
 
 /// `count`, as one that the compiler does not know. It takes a loop that runs
 /// once apart, whose registers then are too few.
-HK_DEV int unknownCount(int count) {
-  asm("" : "+s"(count));
-  return count;
-}
+HK_DEV int unknownCount(int count) { return int(opaqueScalar(u32(count))); }
 
 /// What both walks have: tiles of 256 x 128 for 4 x 2 waves, as the totals of
 /// 256 columns would leave too few registers for sums.
@@ -142,29 +139,14 @@ struct FoldedWalk;
 template <class P, class Mma>
 struct FoldedWalk<P, Mma, true> : FoldedTurns<P, Mma, 2> {
   using Turns = FoldedTurns<P, Mma, 2>;
-  using Turns::a, Turns::b, Turns::lds, Turns::rowsA, Turns::rowsB;
-  using Turns::scales, Turns::values, Turns::part, Turns::kSteps;
+  using Turns::kSteps, Turns::kFirst, Turns::kCopies;
+  using Turns::rowsA, Turns::rowsB, Turns::scales, Turns::values, Turns::part;
   using typename Turns::Walk, typename Turns::Fragment, typename Turns::Scales,
       typename Turns::Sum;
-  static constexpr int kFirst = 2 * Walk::B::kChunks + Walk::A::kChunks;
-  static constexpr int kCopies = kFirst + Walk::A::kChunks;
 
   Fragment fa[kSteps], fb[2][kSteps];
-  /// Where this wave's part of a copy to the begin of LDS goes.
-  u8 *own = lds + waveId() * kWave * 16;
 
   using Turns::Turns;
-
-  /// The first half of A and all of B, and the second half of A.
-  template <bool Tail> HK_MEM void copyFirst(int stage, int tile) {
-    u32 k = Walk::byteOf(tile);
-    HK_UNROLL for (int h = 0; h < 2; ++h)
-        b.template copy<Tail>(h, k, own + Walk::atB(stage, h));
-    a.template copy<Tail>(0, k, own + Walk::at(stage, 0));
-  }
-  template <bool Tail> HK_MEM void copySecond(int stage, int tile) {
-    a.template copy<Tail>(1, Walk::byteOf(tile), own + Walk::at(stage, 1));
-  }
 
   HK_MEM void readA(int stage, int i) {
     HK_UNROLL for (int k = 0; k < kSteps; ++k) fa[k] =
@@ -195,7 +177,7 @@ struct FoldedWalk<P, Mma, true> : FoldedTurns<P, Mma, 2> {
     readB(stage);
     readA(stage, 0);
     codeFence();
-    copySecond<Tail>(1 - stage, t + 1);
+    this->template copySecond<Tail>(1 - stage, t + 1);
     waitTurn<S == 0 || S == 1>();
     this->template fold<Tail, (S + 3) % 4>(1, t - 1);
     if constexpr (S == 0) {
@@ -205,7 +187,7 @@ struct FoldedWalk<P, Mma, true> : FoldedTurns<P, Mma, 2> {
     turn(0);
     readA(stage, 1);
     codeFence();
-    copyFirst<Tail>(stage, t + 2);
+    this->template copyFirst<Tail>(stage, t + 2);
     waitTurn<S == 0 ? 2 : 0>();
     this->template fold<Tail, S>(0, t);
     if constexpr (S == 3) {
@@ -222,9 +204,9 @@ struct FoldedWalk<P, Mma, true> : FoldedTurns<P, Mma, 2> {
   }
 
   HK_MEM void start() {
-    copyFirst<true>(0, 0);
-    copySecond<true>(0, 0);
-    copyFirst<true>(1, 1);
+    this->template copyFirst<true>(0, 0);
+    this->template copySecond<true>(0, 0);
+    this->template copyFirst<true>(1, 1);
     waitDirectCopies<1, kFirst>();
     codeFence(); // In the order that the waits of tile 0 count on.
     values[0] = scales.template load<true>(0, 0);

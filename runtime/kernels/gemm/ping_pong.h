@@ -41,24 +41,10 @@ struct PingPongWalk;
 template <class Mma> struct PingPongWalk<Mma, true> : TurnWalk<Mma, 2> {
   using Walk = TurnWalk<Mma, 2>;
   using typename Walk::Fragment;
-  using Walk::a, Walk::b, Walk::lds, Walk::acc, Walk::rowsA, Walk::rowsB;
-  using Walk::Walk, Walk::kSteps, Walk::kFragmentBytes;
-  static constexpr int kCopies = 2 * (Walk::A::kChunks + Walk::B::kChunks);
+  using Walk::acc, Walk::rowsA, Walk::rowsB;
+  using Walk::Walk, Walk::kSteps, Walk::kFragmentBytes, Walk::kCopies;
 
   Fragment fa[2][kSteps], fb[2][kSteps];
-  /// Where this wave's part of a copy to the begin of LDS goes.
-  u8 *own = lds + waveId() * kWave * 16;
-
-  /// The first half of A and all of B, and the second half of A.
-  template <bool Tail> HK_MEM void copyFirst(int stage, int tile) {
-    u32 k = Walk::byteOf(tile);
-    HK_UNROLL for (int h = 0; h < 2; ++h)
-        b.template copy<Tail>(h, k, own + Walk::atB(stage, h));
-    a.template copy<Tail>(0, k, own + Walk::at(stage, 0));
-  }
-  template <bool Tail> HK_MEM void copySecond(int stage, int tile) {
-    a.template copy<Tail>(1, Walk::byteOf(tile), own + Walk::at(stage, 1));
-  }
 
   HK_MEM void readA(int stage, int h) {
     HK_UNROLL for (int k = 0; k < kSteps; ++k)
@@ -85,20 +71,20 @@ template <class Mma> struct PingPongWalk<Mma, true> : TurnWalk<Mma, 2> {
     readB(stage);
     readA(stage, 0);
     codeFence();
-    copySecond<Tail>(1 - stage, t + 1);
+    this->template copySecond<Tail>(1 - stage, t + 1);
     waitDirectCopies<1, kCopies>();
     turn(0);
     readA(stage, 1);
     codeFence();
-    copyFirst<Tail>(stage, t + 2);
+    this->template copyFirst<Tail>(stage, t + 2);
     waitDirectCopies<1, kCopies>();
     turn(1);
   }
 
   HK_MEM void start() {
-    copyFirst<true>(0, 0);
-    copySecond<true>(0, 0);
-    copyFirst<true>(1, 1);
+    this->template copyFirst<true>(0, 0);
+    this->template copySecond<true>(0, 0);
+    this->template copyFirst<true>(1, 1);
     waitDirectCopies<1, kCopies>();
   }
   HK_MEM void run(int tiles) {

@@ -135,6 +135,9 @@ template <class Mma, int Stages, int WM = 2, int WN = 4> struct TurnWalk {
   using Fragment = TurnFragment<Mma>;
   static constexpr int kSteps = Mma::kSteps / Mma::kPer;
   static constexpr int kFragmentBytes = 32 * kTurnRowBytes;
+  /// Copies that a wave asks for by copyFirst(), and for a tile.
+  static constexpr int kFirst = 2 * B::kChunks + A::kChunks;
+  static constexpr int kCopies = kFirst + A::kChunks;
 
   A a;
   B b;
@@ -143,6 +146,8 @@ template <class Mma, int Stages, int WM = 2, int WN = 4> struct TurnWalk {
   /// The byte of a row where tile 0 begins.
   u32 begin;
   TurnReader<Mma> rowsA, rowsB;
+  /// Where this wave's part of a copy to the begin of LDS goes.
+  u8 *own = lds + waveId() * kWave * 16;
 
   HK_MEM TurnWalk(const A &a, const B &b, u32 begin, u8 *lds, Mma &acc)
       : a(a), b(b), lds(lds), acc(acc), begin(begin),
@@ -162,6 +167,18 @@ template <class Mma, int Stages, int WM = 2, int WN = 4> struct TurnWalk {
   /// Whether rows hold all of a tile.
   HK_MEM bool isWhole(int tile) const {
     return byteOf(tile + 1) <= a.first.rowBytes;
+  }
+
+  /// Copies of a tile straight into LDS: the first half of A and all of B, and
+  /// the second half of A.
+  template <bool Tail> HK_MEM void copyFirst(int stage, int tile) {
+    u32 k = byteOf(tile);
+    HK_UNROLL for (int h = 0; h < 2; ++h)
+        b.template copy<Tail>(h, k, own + atB(stage, h));
+    a.template copy<Tail>(0, k, own + at(stage, 0));
+  }
+  template <bool Tail> HK_MEM void copySecond(int stage, int tile) {
+    a.template copy<Tail>(1, byteOf(tile), own + at(stage, 1));
   }
 };
 

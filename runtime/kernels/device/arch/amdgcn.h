@@ -85,6 +85,11 @@ HK_DEV u32 opaqueWord(u32 v) {
   asm("" : "+v"(v));
   return v;
 }
+/// The same of a word that is the same in all lanes, in a scalar register.
+HK_DEV u32 opaqueScalar(u32 v) {
+  asm("" : "+s"(v));
+  return v;
+}
 /// The same of a pair in neighbouring registers, which packed instructions
 /// take.
 HK_DEV f32x2 opaquePair(f32x2 v) {
