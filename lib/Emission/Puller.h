@@ -46,7 +46,7 @@ std::string dtypeText(::hk::DType dtype);
 StringRef mxRoundingText(MxRounding rounding);
 /// The reduction of device/reduce.h that computes a statistic.
 StringRef reductionOf(RowReduction kind);
-/// Whether kernels/rowwise/decode.h may know a shorter way to read it.
+/// Whether kernels/device/decode.h may know a shorter way to read it.
 bool isCoded(Type elementType);
 /// What holds elements of a type in kernels; 0: one element.
 CType carrierOf(Type elementType, int vec);

@@ -23,7 +23,7 @@ func.func @part(%x: tensor<?x192xbf16>) -> tensor<?x64xbf16> {
 
 // Halves of a byte count as bytes where all rows begin with one, and are read in the chip's shortest way.
 // CHECK-LABEL: ==== @dequantize for
-// CHECK: #include "kernels/rowwise/decode.h"
+// CHECK: #include "kernels/device/decode.h"
 // CHECK: constexpr Stride<64> s0_0;
 // CHECK: addressOf<DType::I8>(p0, {{.*}}nearIndex<64>((c * 4))), 0)
 // CHECK: unpackCodesOf<DType::F4E2M1FN, 8>(

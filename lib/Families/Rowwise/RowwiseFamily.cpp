@@ -348,7 +348,7 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
   if (::hk::boundByIssue(target) && llvm::any_of(inputs, [](Value input) {
         return isCoded(getElementTypeOrSelf(input.getType()));
       }))
-    os << "#include \"kernels/rowwise/decode.h\"\n";
+    os << "#include \"kernels/device/decode.h\"\n";
   os << "\n"
         "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
         "#pragma clang diagnostic ignored \"-Wunused-but-set-variable\"\n\n";

@@ -22,10 +22,10 @@
 #include "kernels/device/launch.h"
 #include "kernels/device/ops.h"
 #include "kernels/device/quant.h"
+#include "kernels/device/quotients.h"
 #include "kernels/device/reduce.h"
 #include "kernels/rowwise/loops.h"
 #include "kernels/rowwise/mx.h"
-#include "kernels/rowwise/quotients.h"
 #include "kernels/rowwise/shifted.h"
 #include "kernels/rowwise/slices.h"
 

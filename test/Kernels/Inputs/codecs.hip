@@ -14,7 +14,7 @@
 
 #include "kernels/rowwise/rowwise.h"
 
-#include "kernels/rowwise/decode.h"
+#include "kernels/device/decode.h"
 
 using namespace hk;
 

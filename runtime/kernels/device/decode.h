@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_KERNELS_ROWWISE_DECODE_H
-#define HK_KERNELS_ROWWISE_DECODE_H
+#ifndef HK_KERNELS_DEVICE_DECODE_H
+#define HK_KERNELS_DEVICE_DECODE_H
 
 #include "kernels/device/convert.h"
 
@@ -120,4 +120,4 @@ template <DType D, int V> HK_DEV Carrier<D, V> unpackCodesOf(Packed<D, V> raw) {
 
 } // namespace hk
 
-#endif // HK_KERNELS_ROWWISE_DECODE_H
+#endif // HK_KERNELS_DEVICE_DECODE_H

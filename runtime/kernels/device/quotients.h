@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_KERNELS_ROWWISE_QUOTIENTS_H
-#define HK_KERNELS_ROWWISE_QUOTIENTS_H
+#ifndef HK_KERNELS_DEVICE_QUOTIENTS_H
+#define HK_KERNELS_DEVICE_QUOTIENTS_H
 
 #include "kernels/device/io.h"
 #include "kernels/device/quant.h"
@@ -99,4 +99,4 @@ HK_DEV void storeWithin(Global<Storage<D>> p, i64 i, Carrier<D, V> v,
 
 } // namespace hk
 
-#endif // HK_KERNELS_ROWWISE_QUOTIENTS_H
+#endif // HK_KERNELS_DEVICE_QUOTIENTS_H
