@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "hk/Contract/Capability.h"
 #include "hk/Families/Family.h"
 #include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
@@ -40,8 +41,6 @@ namespace {
 constexpr int64_t kCtxLaunch = 0, kCtxGuard = 8, kCtxWeights = 16;
 constexpr int64_t kTensorBytes = 16, kTensorSizes = 8;
 constexpr int64_t kPlanVariant = 0, kPlanGrid = 4;
-/// Offsets of 32 bits below what means "outside" (kernels/device/mma/view.h).
-constexpr int64_t kReachBytes = 0xFFFFFFC0;
 
 /// Short names for the LLVM ops that talk to C structs.
 struct CBuilder {
@@ -208,7 +207,7 @@ Value LowerToLLVMPass::isOutOfReach(CBuilder &c, VariantOp variant,
     Value span = arith::MulIOp::create(c.b, c.loc, rows, valueOf(reach.stride));
     Value beyond =
         arith::CmpIOp::create(c.b, c.loc, arith::CmpIPredicate::sgt, span,
-                              c.i64(kReachBytes * 8 / reach.bits));
+                              c.i64(::hk::kReachBytes * 8 / reach.bits));
     any = any ? arith::OrIOp::create(c.b, c.loc, any, beyond) : beyond;
   }
   return any;

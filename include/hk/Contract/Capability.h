@@ -17,6 +17,8 @@
 #include "hk/Contract/DType.h"
 #include "hk/Contract/Target.h"
 
+#include <cstdint>
+
 namespace hk {
 
 /// Copies boxes of a tensor into LDS on its own, from a map of the tensor.
@@ -55,6 +57,14 @@ constexpr bool takesRunsOfBlocks(const Target &target) {
   return target.arch == Arch::Gfx942 || target.arch == Arch::Gfx950 ||
          target.arch == Arch::Tiny;
 }
+
+/// Blocks read rows through buffer descriptors, whose offsets have 32 bits
+/// (kernels/device/mma/view.h).
+constexpr bool readsAtOffsets(const Target &target) {
+  return target.arch != Arch::Host && target.arch != Arch::Sm90a;
+}
+/// Such offsets are below it; what is outside of the rows is sent here.
+inline constexpr int64_t kReachBytes = 0xFFFFFFC0;
 
 /// Ranks reduce tensors as hk.all_reduce means it: in their order, in f32. The
 /// libraries of other devices have rings and trees, whose partial sums are

@@ -45,12 +45,6 @@ struct Reach {
   int64_t bits;
 };
 
-/// Whether blocks read rows through buffer descriptors, whose offsets have 32
-/// bits (kernels/device/mma/view.h).
-inline bool readsAtOffsets(const ::hk::Target &target) {
-  return target.arch != ::hk::Arch::Host && target.arch != ::hk::Arch::Sm90a;
-}
-
 class Family {
 public:
   virtual ~Family() = default;

@@ -171,7 +171,7 @@ SmallVector<Reach> mlir::hk::attentionReaches(KernelOp kernel,
   FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   ::hk::AttentionTile pod = podOf(tile);
   // What kernels/attention/matrix.h reads through views.
-  if (failed(attention) || !readsAtOffsets(target) ||
+  if (failed(attention) || !::hk::readsAtOffsets(target) ||
       ::hk::attentionPath(target.arch, pod) != ::hk::AttentionPath::Matrix ||
       ::hk::attentionWaveParts(target.arch, pod) > 1)
     return {};

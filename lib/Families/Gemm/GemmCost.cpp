@@ -97,12 +97,10 @@ double mlir::hk::gemmVariantMicroseconds(KernelOp kernel, GemmTileAttr tile,
       gemm.grouped()
           ? GroupGrid(kernel, gemm.grouped()).sizeOf(kernel, gemm, sizeOf)
           : gemmSizeOf(kernel, gemm, rows, sizeOf);
-  ::hk::GemmTile own = {
-      int32_t(tile.getBm()), int32_t(tile.getBn()), int32_t(tile.getBk()),
-      int32_t(tile.getWm()), int32_t(tile.getWn()), int32_t(tile.getStages()),
-      int32_t(tile.getSplitK()), static_cast<::hk::GemmLoop>(tile.getLoop()),
-      // Of groups' products a cluster shares A, which costs and saves no tiles.
-      gemm.grouped() ? 1 : int32_t(tile.getCluster())};
+  ::hk::GemmTile own = podOf(tile);
+  // Of groups' products a cluster shares A, which costs and saves no tiles.
+  if (gemm.grouped())
+    own.cluster = 1;
   return ::hk::gemmMicroseconds(target, own, classOf(kernel, gemm, target),
                                 size);
 }

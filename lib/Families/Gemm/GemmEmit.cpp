@@ -457,12 +457,12 @@ private:
   void writeProblem(VariantOp variant) {
     GemmTileAttr tile = tileOf(variant);
     os << "using Product_" << variant.getSymName() << " = "
-       << (gemm.groupsK()                          ? "GroupedDepth"
-           : !gemm.grouped()                       ? textOf(tile.getLoop()).name
-           : isBlocks(variant)                     ? "GroupedGemm"
-           : tile.getWn() > 1 && isMapped(variant) ? "SwappedGroups"
-           : isMapped(variant)                     ? "GroupedWarpSpecialised"
-                                                   : "GroupedSkinnyCodes")
+       << (gemm.groupsK()                 ? "GroupedDepth"
+           : !gemm.grouped()              ? textOf(tile.getLoop()).name
+           : isBlocks(variant)            ? "GroupedGemm"
+           : ::hk::isSwapped(podOf(tile)) ? "SwappedGroups"
+           : isMapped(variant)            ? "GroupedWarpSpecialised"
+                                          : "GroupedSkinnyCodes")
        << "<GemmProblem<\n    ";
     writeOperand(gemm.operand(GemmSide::Lhs));
     os << ",\n    ";

@@ -129,9 +129,9 @@ bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   GemmPlan gemm = describeGemm(kernel);
   Operation *yield = kernel.getSpecBlock().getTerminator();
   int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
-  if (tile.getLoop() != GemmLoop::warp_specialised || tile.getWn() > 1 ||
-      yield->getNumOperands() != 1 || columns < kStoreColumns ||
-      !LightEpilogue(kernel, gemm).isLight)
+  if (tile.getLoop() != GemmLoop::warp_specialised ||
+      ::hk::isSwapped(podOf(tile)) || yield->getNumOperands() != 1 ||
+      columns < kStoreColumns || !LightEpilogue(kernel, gemm).isLight)
     return false;
   // What is computed of accumulators is unrolled, as they are registers. Blocks
   // of experts have a tile or two, and would wait for that much code most of
@@ -235,7 +235,7 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
 
 SmallVector<Reach> mlir::hk::gemmReaches(KernelOp kernel, GemmTileAttr tile,
                                          const ::hk::Target &target) {
-  if (!readsAtOffsets(target))
+  if (!::hk::readsAtOffsets(target))
     return {};
   GemmPlan gemm = describeGemm(kernel);
   ArgumentWords words(kernel);

@@ -426,6 +426,15 @@ static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
   return shape;
 }
 
+::hk::GemmTile mlir::hk::podOf(GemmTileAttr tile) {
+  return {
+      int32_t(tile.getBm()),     int32_t(tile.getBn()),
+      int32_t(tile.getBk()),     int32_t(tile.getWm()),
+      int32_t(tile.getWn()),     int32_t(tile.getStages()),
+      int32_t(tile.getSplitK()), static_cast<::hk::GemmLoop>(tile.getLoop()),
+      int32_t(tile.getCluster())};
+}
+
 bool mlir::hk::hasLegalTile(GemmPlan gemm, const ::hk::Target &target) {
   ::hk::GemmShapeClass shape = shapeClassOf(gemm, target, 1, 1);
   ::hk::GemmTileTable table = ::hk::gemmTiles(target);

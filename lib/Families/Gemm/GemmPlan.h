@@ -131,6 +131,9 @@ struct GemmDims {
 };
 GemmDims gemmDims(ProductOpInterface op);
 
+/// The tile as the kernels have it.
+::hk::GemmTile podOf(GemmTileAttr tile);
+
 /// The one product among `ops`, with its gate and quantisation.
 GemmPlan describeGemm(ArrayRef<Operation *> ops);
 GemmPlan describeGemm(KernelOp kernel);

@@ -17,6 +17,7 @@
 #ifndef HK_KERNELS_DEVICE_MMA_VIEW_H
 #define HK_KERNELS_DEVICE_MMA_VIEW_H
 
+#include "hk/Contract/Capability.h"
 #include "kernels/device/arch.h"
 
 namespace hk {
@@ -64,7 +65,7 @@ struct TileView {
     return byte < rowBytes ? u32(row) * stride + byte : kOutside;
   }
   /// Behind the buffer's end.
-  static constexpr u32 kOutside = ~63u;
+  static constexpr u32 kOutside = u32(kReachBytes);
   /// `Bytes` bytes at (row, byte), which all lie inside or all outside.
   template <int Bytes> HK_MEM auto load(int row, u32 byte) const {
     u32 o = offset(row, byte);
