@@ -270,27 +270,19 @@ static FailureOr<Windows> transposedWindows(Node &node,
                                             ArrayRef<int64_t> kernel) {
   const Shape &shape = node.input(0).shape;
   size_t count = kernel.size();
-  if (shape.size() != count + 2 || count > 3)
-    return node.error() << "expected windows of 1 to 3 dims behind two others, "
-                           "but got "
-                        << node.describe(shape) << " and a window [" << kernel
-                        << "]";
-  HK_TRY(steps, listOf(node, "strides", count, 1, 1));
-  HK_TRY(apart, listOf(node, "dilations", count, 1, 1));
-  HK_TRY(pads, listOf(node, "pads", 2 * count, 0, 0));
+  HK_TRY(windows, unplacedWindows(node, kernel));
   HK_TRY(beyond, listOf(node, "output_padding", count, 0, 0));
   StringRef mode = node.text("auto_pad", "NOTSET");
   auto wanted = node.integerList("output_shape");
   if (wanted && wanted->size() != count)
     return node.error() << "expected attribute 'output_shape' to have " << count
                         << " numbers, but got [" << *wanted << "]";
-  Windows windows;
-  for (auto [d, size] : llvm::enumerate(kernel)) {
-    Window window{size, steps[d], apart[d], pads[d], pads[d + count], Size()};
+  for (auto [d, window] : llvm::enumerate(windows)) {
     window.beyond = beyond[d];
-    if (size > kMostTaps || window.beyond >= window.step * window.apart + size)
-      return node.error() << "expected a window of at most " << kMostTaps
-                          << " elements and less than one of 'output_padding'";
+    int64_t most = window.step * window.apart + window.size;
+    if (window.beyond >= most)
+      return node.error() << "expected 'output_padding' below " << most
+                          << ", but got " << window.beyond;
     std::optional<int64_t> known = shape[d + 2].getConstant();
     if (!known || *known < 1)
       return node.error() << "expected a known size, but got "
@@ -311,7 +303,6 @@ static FailureOr<Windows> transposedWindows(Node &node,
     if (window.before + window.after >= whole + window.beyond - beyond[d])
       return node.error() << "expected 'pads' below the " << whole
                           << " elements of a dim";
-    windows.push_back(window);
   }
   return windows;
 }
@@ -416,12 +407,9 @@ static LogicalResult transposedConvolution(Node &node) {
   HK_TRY(windows, transposedWindows(node, kernel));
   int64_t groups = node.integer("group", 1), taps = 1, share = sizes[1];
   for (int64_t size : kernel)
-    taps = std::min(taps * size, 2 * kMostTaps);
+    taps *= size;
   if (groups < 1 || sizes[0] % groups || !x.shape[1].isConstant(sizes[0]))
     return wrongGroups(node, groups);
-  if (taps > kMostTaps)
-    return node.error() << "expected a window of 1 to " << kMostTaps
-                        << " elements, but got [" << kernel << "]";
   if (groups == 1 && llvm::all_of(windows, [](const Window &w) {
         return w.size == w.step && w.apart == 1 && !w.before && !w.after &&
                !w.beyond;

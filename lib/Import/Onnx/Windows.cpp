@@ -77,7 +77,7 @@ static LogicalResult place(Node &node, const Size &dim, StringRef mode,
 }
 
 FailureOr<Windows>
-mlir::hk::importer::windowsOf(Node &node, ArrayRef<int64_t> kernel, bool ceil) {
+mlir::hk::importer::unplacedWindows(Node &node, ArrayRef<int64_t> kernel) {
   const Shape &shape = node.input(0).shape;
   size_t count = kernel.size();
   if (shape.size() != count + 2 || !count || count > 3)
@@ -88,12 +88,6 @@ mlir::hk::importer::windowsOf(Node &node, ArrayRef<int64_t> kernel, bool ceil) {
   HK_TRY(steps, listOf(node, "strides", count, 1, 1));
   HK_TRY(apart, listOf(node, "dilations", count, 1, 1));
   HK_TRY(pads, listOf(node, "pads", 2 * count, 0, 0));
-  StringRef mode = node.text("auto_pad", "NOTSET");
-  if (!llvm::is_contained({"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"},
-                          mode))
-    return node.error() << "expected attribute 'auto_pad' to be NOTSET, VALID, "
-                           "SAME_UPPER or SAME_LOWER, but got '"
-                        << mode << "'";
   Windows windows;
   int64_t taps = 1;
   for (auto [d, size] : llvm::enumerate(kernel)) {
@@ -101,11 +95,24 @@ mlir::hk::importer::windowsOf(Node &node, ArrayRef<int64_t> kernel, bool ceil) {
       return node.error() << "expected a window of 1 to " << kMostTaps
                           << " elements, but got [" << kernel << "]";
     taps *= size;
-    Window window{size, steps[d], apart[d], pads[d], pads[d + count], Size()};
-    if (failed(place(node, shape[d + 2], mode, ceil, window)))
-      return failure();
-    windows.push_back(window);
+    windows.push_back(
+        {size, steps[d], apart[d], pads[d], pads[d + count], Size()});
   }
+  return windows;
+}
+
+FailureOr<Windows>
+mlir::hk::importer::windowsOf(Node &node, ArrayRef<int64_t> kernel, bool ceil) {
+  HK_TRY(windows, unplacedWindows(node, kernel));
+  StringRef mode = node.text("auto_pad", "NOTSET");
+  if (!llvm::is_contained({"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"},
+                          mode))
+    return node.error() << "expected attribute 'auto_pad' to be NOTSET, VALID, "
+                           "SAME_UPPER or SAME_LOWER, but got '"
+                        << mode << "'";
+  for (auto [d, window] : llvm::enumerate(windows))
+    if (failed(place(node, node.input(0).shape[d + 2], mode, ceil, window)))
+      return failure();
   return windows;
 }
 

@@ -34,6 +34,9 @@ constexpr int64_t kMostTaps = 1024;
 /// An attribute of `count` numbers from `least` to kMostTaps.
 FailureOr<SmallVector<int64_t>> listOf(Node &node, StringRef name, size_t count,
                                        int64_t otherwise, int64_t least);
+/// The windows of the dims of input 0 behind the first two, of which `kernel`
+/// has the sizes: without places, and `before` and `after` as 'pads' says.
+FailureOr<Windows> unplacedWindows(Node &node, ArrayRef<int64_t> kernel);
 /// The windows of the dims of input 0 behind the first two, from attributes.
 FailureOr<Windows> windowsOf(Node &node, ArrayRef<int64_t> kernel,
                              bool ceil = false);
