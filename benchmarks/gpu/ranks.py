@@ -1,7 +1,7 @@
 """Ranks on GPUs of their own through NCCL: first what they compute, then what it takes. Two, or as many as RANKS says (for
 norm, layers and prefill, with ranks.so and layerN.so for so many).
 
-Usage: ranks.py FOLDER OUT.json PART...   (parts: norm, layers, prefill, exchanges, experts; FOLDER has device_ranks.so,
+Usage: ranks.py FOLDER OUT.json PART...   (parts: norm, layers, prefill, stack, exchanges, experts; FOLDER has device_ranks.so,
 parallel_mlp.so, ranks.so, ranks_engine.so, layer1.so, layer2.so, layer2_kernel.so, compiled for sm_90a, and what the
 case "dispatch" of sharded.py compiles: moe.so, tokens.so, moe.safetensors, and of ranks_moe.py moe_own.so and moe_all.so, by --mesh=ep=2, and
 moe_one.so, all on one GPU; HK_HOME names the folder whose lib/ has libhk_runtime.so, and hk is
@@ -10,7 +10,8 @@ on PYTHONPATH). ranks_failures.py has what ranks are told when something is wron
 ranks_engine.so is ranks.mlir with hk.exchange = "engine" among the attributes of its module: its sums are NCCL's, those of
 ranks.so are made by its kernels in memory that the ranks share. layer2_kernel.so is a layer whose products do not send
 what they compute (ranks_layer.py 2 kernel), layer2_engine.so and layer2_parts.so are such with sums of NCCL (2 engine;
-2 engine 4096, where hk shares rows). Both sides in one process a GPU: hk's launches beside
+2 engine 4096, where hk shares rows). stack1.so and stack2.so, for the part stack, are four layers one behind the other
+(ranks_layer.py 1 x4; 2 x4), whose sums and norms between two layers are one launch; times are of a layer. Both sides in one process a GPU: hk's launches beside
 torch.distributed's NCCL with compiled PyTorch, in CUDA graphs, interleaved, medians of the slower rank; before each timed
 graph an all-reduce lets both GPUs begin together. A case that fails does not stop the others."""
 
@@ -283,14 +284,14 @@ def time_norm(bench, modules):
         bench.say(f"{rows:5} rows", table[rows], f"kernels / torch {table[rows]['kernels'] / table[rows]['torch']:.2f}")
 
 
-def layer_tensors(bench, rows, parts):
-    """The arguments of a layer, cut in `parts`; the same whole layer on both ranks."""
+def layer_tensors(bench, rows, parts, layers=1):
+    """The arguments of a stack of layers, cut in `parts`; the same whole layers on both ranks."""
     gen = seeded(bench, 4, True)
     draw = lambda *shape: torch.randn(*shape, device="cuda", generator=gen, dtype=torch.float32).bfloat16()
     past = 0 if rows > 64 else PAST
     whole = {"x": draw(rows, D), "n1": 1 + draw(D) / 8, "wqkv": draw(80 * 128, D) / 90, "wo": draw(D, D) / 90,
              "n2": 1 + draw(D) / 8, "wgu": draw(2 * 28672, D) / 90, "wd": draw(D, 28672) / 170,
-             "keys": draw(1, D, 8, 128), "values": draw(1, D, 8, 128)}
+             **{f"{kind}{i}": draw(1, D, 8, 128) for i in range(layers) for kind in ("keys", "values")}}
     angles = torch.arange(D, device="cuda")[:, None] * 5e5 ** (-torch.arange(64, device="cuda") / 64)
     at = bench.rank if parts > 1 else 0
 
@@ -298,12 +299,12 @@ def layer_tensors(bench, rows, parts):
         pieces = torch.split(t, segments, dim)
         return torch.cat([p.chunk(parts, dim)[at] for p in pieces], dim).contiguous()
 
+    caches = {name: cut(t, 2, [8]) for name, t in whole.items() if name.startswith(("keys", "values"))}
     return {"x": whole["x"], "n1": whole["n1"], "wqkv": cut(whole["wqkv"], 0, [D, 1024, 1024]),
             "wo": cut(whole["wo"], 1, [D]), "n2": whole["n2"], "wgu": cut(whole["wgu"], 0, [28672, 28672]),
             "wd": cut(whole["wd"], 1, [28672]), "cos": angles.cos(), "sin": angles.sin(),
             "positions": torch.arange(past, past + rows, device="cuda", dtype=torch.int32),
-            "kv_len": torch.tensor([past + rows], device="cuda", dtype=torch.int32),
-            "keys": cut(whole["keys"], 2, [8]), "values": cut(whole["values"], 2, [8])}
+            "kv_len": torch.tensor([past + rows], device="cuda", dtype=torch.int32), **caches}
 
 
 def peer_layer(past, group):
@@ -337,7 +338,13 @@ def peer_layer(past, group):
         g, u = F.linear(rms(r, n2), wgu).chunk(2, -1)
         return r + reduced(F.linear(F.silu(g) * u, wd))
 
-    return layer
+    def stack(x, *rest):
+        *others, caches = rest
+        for keys, values in caches:
+            x = layer(x, *others, keys, values)
+        return x
+
+    return stack
 
 
 def launch_times(bench, rows, cases):
@@ -384,9 +391,10 @@ def check_sent(bench, sending, kernel):
     bench.say("products that send: the bits of sums that do, and 1,000 replays of four graphs with random delays equal")
 
 
-def layer_case(bench, rows, module1, module2, table, group, others):
+def layer_case(bench, rows, module1, module2, table, group, others, layers=1):
+    """Times of a layer in a stack of so many."""
     past = 0 if rows > 64 else PAST
-    whole, part = layer_tensors(bench, rows, 1), layer_tensors(bench, rows, RANKS)
+    whole, part = layer_tensors(bench, rows, 1, layers), layer_tensors(bench, rows, RANKS, layers)
     out1, out2 = torch.empty_like(whole["x"]), torch.empty_like(whole["x"])
     one = module1.layer.bind(**whole, out=[out1])
     two = module2.layer.bind(**part, out=[out2])
@@ -394,7 +402,8 @@ def layer_case(bench, rows, module1, module2, table, group, others):
     if 1 < rows <= 64:
         mask = torch.ones(rows, past + rows, dtype=torch.bool, device="cuda").tril(past)
     arguments = lambda t: [t[n] for n in ("x", "n1", "wqkv", "wo", "n2", "wgu", "wd", "cos", "sin")]
-    eager = peer_layer(past, None)(*arguments(whole), mask, whole["keys"].clone(), whole["values"].clone())
+    caches = lambda t: [(t[f"keys{i}"].clone(), t[f"values{i}"].clone()) for i in range(layers)]
+    eager = peer_layer(past, None)(*arguments(whole), mask, caches(whole))
     one()
     two()
     bench.wait()
@@ -402,11 +411,12 @@ def layer_case(bench, rows, module1, module2, table, group, others):
     errors = [((o.float() - eager.float()).norm() / size).item() for o in (out1, out2)]
     apart = ((out2.float() - out1.float()).norm() / size).item()
     bench.say(f"layer of {rows}: error against eager PyTorch {errors}, tp={RANKS} against tp=1 {apart:.2e}")
-    expect(max(errors) < 1e-2 and apart < 1e-2, f"layer of {rows} rows is wrong: {errors}, {apart}")
+    expect(max(errors) < 1e-2 * layers and apart < 1e-2 * layers, f"layer of {rows} rows is wrong: {errors}, {apart}")
     everyone = bench.everyone(out2.view(torch.uint8))
     expect(all(torch.equal(everyone[0], other) for other in everyone), "ranks have different bits")
-    repeats = 10 if rows <= 64 else 2
-    graphs = {"hk tp=1": bench.graph(one, repeats), f"hk tp={RANKS}": bench.graph(two, repeats)}
+    repeats = 10 // layers if rows <= 64 else -(-2 // layers)
+    each = lambda graph: (graph[0], graph[1] * layers, graph[2])
+    graphs = {"hk tp=1": each(bench.graph(one, repeats)), f"hk tp={RANKS}": each(bench.graph(two, repeats))}
     for name, module in others.items():
         out = torch.empty_like(out2)
         graphs[name] = bench.graph(module.layer.bind(**part, out=[out]), repeats)
@@ -419,12 +429,11 @@ def layer_case(bench, rows, module1, module2, table, group, others):
     launch_times(bench, rows, {"tp=1": (module1, whole, out1), f"tp={RANKS}": (module2, part, out2)})
 
     def peer():
-        compiled = torch.compile(peer_layer(past, group), dynamic=False)
-        keys, values = part["keys"].clone(), part["values"].clone()
-        call = lambda: compiled(*arguments(part), mask, keys, values)
+        compiled, own = torch.compile(peer_layer(past, group), dynamic=False), caches(part)
+        call = lambda: compiled(*arguments(part), mask, own)
         error = ((call().float() - eager.float()).norm() / size).item()
-        expect(error < 1e-2, f"PyTorch's layer of {rows} rows is wrong: {error}")
-        graphs[f"torch tp={RANKS}"] = bench.graph(call, repeats)
+        expect(error < 1e-2 * layers, f"PyTorch's layer of {rows} rows is wrong: {error}")
+        graphs[f"torch tp={RANKS}"] = each(bench.graph(call, repeats))
         table[rows] = bench.times(graphs)
         bench.say(f"layer of {rows}:", table[rows])
 
@@ -521,6 +530,7 @@ def worker(rank, folder, out, parts):
     bench.say(f"{bench.results['device']}, torch {torch.__version__}, opened in {time.time() - begin:.2f} s")
     for part in parts:
         {"norm": norm_cases, "layers": lambda b: layer_cases(b, (1, 64)), "prefill": lambda b: layer_cases(b, (4096,)),
+         "stack": lambda b: layer_cases(b, (4096, 64, 1), 4),
          "exchanges": exchange_cases, "experts": expert_cases}[part](bench)
     bench.say("done:", bench.results)
     dist.barrier()
@@ -545,14 +555,14 @@ def exchange_cases(bench):
     bench.case("rows", lambda: check_rows(bench))
 
 
-def layer_cases(bench, sizes):
-    table = bench.results.setdefault("layer, us", {})
-    modules, forms = {}, {}
-    if 4096 in sizes and RANKS == 2:
+def layer_cases(bench, sizes, layers=1):
+    table = bench.results.setdefault("layer, us" if layers == 1 else f"layer of {layers}, us", {})
+    modules, forms, name = {}, {}, "layer" if layers == 1 else "stack"
+    if 4096 in sizes and RANKS == 2 and layers == 1:
         forms = {"sums send": "kernel", "sums of NCCL": "engine", "sequence parallel by NCCL": "parts"}
 
     def load():
-        modules[1], modules[2] = bench.load("layer1", comm=False), bench.load(f"layer{RANKS}")
+        modules[1], modules[2] = bench.load(f"{name}1", comm=False), bench.load(f"{name}{RANKS}")
         for form in forms.values():
             modules[form] = bench.load(f"layer{RANKS}_{form}")
     bench.case("loading", load)
@@ -562,7 +572,7 @@ def layer_cases(bench, sizes):
 
     def layer(rows):
         peers[rows] = layer_case(bench, rows, modules[1], modules[2], table, bench.group,
-                                 {f"hk tp=2, {name}": modules[form] for name, form in forms.items()})
+                                 {f"hk tp=2, {what}": modules[form] for what, form in forms.items()}, layers)
     for rows in sizes:
         bench.case(f"layer of {rows}", functools.partial(layer, rows))
     for rows in peers:

@@ -170,7 +170,7 @@ def check_waits():
     """A kernel that waits for a rank that does not come, or whose process ends, ends with a text."""
     norm = ["kernels.so", "--function=norm", SHARED, "--dim=r.0=3"]
     mine, never = norm + ["--dim=x.0=3"], norm + ["--input=x=never.npy"]
-    expect_late("a kernel waits", mine, never, r"rank 1 has not come to .*function 'norm'.* within 3000 ms")
+    expect_late("a kernel waits", mine, never, expected=r"rank 1 has not come to .*function 'norm'.* within 3000 ms")
     expect_killed("a kernel waits", mine, never)
     much = ["--shared=900000000000000" if o == SHARED else o for o in mine]
     refused("no memory", [much, mine], ["options.shared_bytes of 9.*allocating 9", "rank 0 failed: "])
@@ -210,33 +210,85 @@ def check_calls():
     refused("fewer calls", [mlp + ["--dim=x.0=2", "--bench=200"], mlp + ["--dim=x.0=2"]],
             ["rank 1 has closed its communicator, but rank 0 waits for it in"], limit=20)
     never = ["parallel.so", "--function=mlp", "--input=x=never.npy"]
-    expect_late("late", mlp + ["--dim=x.0=2"], never, r"rank 1 has not come to .*function 'mlp'.* within 3000 ms")
+    expect_late("late", mlp + ["--dim=x.0=2"], never, expected=r"rank 1 has not come to .*function 'mlp'.* within 3000 ms")
     expect_killed("a killed rank", mlp + ["--dim=x.0=2"], never)
 
 
-def expect_late(name, comes, never, expected):
-    late = Ranks([comes, never], timeout=3000)
-    text = late.processes[0].communicate(timeout=60)[0]
-    took = time.monotonic() - late.start
-    late.processes[1].kill()
-    late.wait()
-    if not re.search(expected + ", where rank 0 waits", text):
-        fail(f"{name}: rank 0 says: {text}")
-    if took > LIMIT or late.processes[0].returncode == 0:
-        fail(f"{name}: rank 0 has exit status {late.processes[0].returncode} after {took:.1f} s")
+def expect_told(name, ranks, others, expected, since, limit):
+    """What the `others` say, who wait for the last rank, and that they do so in time."""
+    texts = [process.communicate(timeout=60)[0] for process in ranks.processes[:others]]
+    took = time.monotonic() - since
+    ranks.processes[-1].kill()
+    ranks.wait()
+    # Who is told by another rank has its text, too.
+    for rank, text in enumerate(texts):
+        if not re.search(expected.replace("RANK", str(rank)), text) and not re.search(
+                r"rank \d failed: .*" + expected.replace("RANK", r"\d"), text):
+            fail(f"{name}: rank {rank} says: {text}")
+        if took > limit or ranks.processes[rank].returncode == 0:
+            fail(f"{name}: rank {rank} has exit status {ranks.processes[rank].returncode} after {took:.1f} s")
 
 
-def expect_killed(name, comes, never):
-    killed = Ranks([comes, never], timeout=60000)
+def expect_late(name, *commands, expected):
+    """The last of `commands` never comes."""
+    late = Ranks(commands, timeout=3000)
+    expect_told(name, late, len(commands) - 1, expected + ", where rank RANK waits", late.start, LIMIT)
+
+
+def expect_killed(name, *commands):
+    """The last of `commands`, for which the others wait, is killed."""
+    killed = Ranks(commands, timeout=60000)
     time.sleep(3)
-    killed.processes[1].kill()
-    since = time.monotonic()
-    text = killed.processes[0].communicate(timeout=60)[0]
-    killed.wait()
-    if not re.search(r"rank 1, process \d+, has ended without closing its communicator", text):
-        fail(f"{name}: rank 0 says: {text}")
-    if time.monotonic() - since > 5 or killed.processes[0].returncode == 0:
-        fail(f"{name}: rank 0 waits on")
+    killed.processes[-1].kill()
+    expect_told(name, killed, len(commands) - 1,
+                rf"rank {len(commands) - 1}, process \d+, has ended without closing its communicator", time.monotonic(), 5)
+
+
+def moves_of(ranks):
+    """Every exchange between so many ranks, which divide 12."""
+    part = 12 // ranks
+    return f"""module attributes {{hk.mesh = "tp={ranks}"}} {{
+func.func @moves(%x: tensor<?x12x6xbf16> {{hk.name = "x"}}, %counts: tensor<{ranks}xi32> {{hk.name = "counts"}})
+    -> (tensor<?x12x6xbf16>, tensor<?x12x6xf32>, tensor<?x{part}x6xbf16>, tensor<?x12x{6 * ranks}xbf16>,
+        tensor<?x{part}x{6 * ranks}xbf16>, tensor<?x12x6xbf16>, tensor<?x12x6xbf16>, tensor<i32>,
+        tensor<{ranks}x?x12x6xbf16>, tensor<{ranks}xi32>) {{
+  %0 = hk.all_reduce sum %x axis "tp" transport any_order : tensor<?x12x6xbf16>
+  %1 = hk.all_reduce sum %x axis "tp" : tensor<?x12x6xbf16> -> tensor<?x12x6xf32>
+  %2 = hk.reduce_scatter sum %x axis "tp" dim 1 : tensor<?x12x6xbf16> -> tensor<?x{part}x6xbf16>
+  %3 = hk.all_gather %x axis "tp" dim 2 : tensor<?x12x6xbf16> -> tensor<?x12x{6 * ranks}xbf16>
+  %4 = hk.all_to_all %x axis "tp" split 1 concat 2 : tensor<?x12x6xbf16> -> tensor<?x{part}x{6 * ranks}xbf16>
+  %5 = hk.broadcast_rank %x axis "tp" root {ranks - 1} : tensor<?x12x6xbf16>
+  %6 = hk.all_reduce max %x axis "tp" : tensor<?x12x6xbf16>
+  %7 = hk.rank axis "tp" : tensor<i32>
+  %8:2 = hk.all_to_all_rows %x, %counts axis "tp" : tensor<?x12x6xbf16>, tensor<{ranks}xi32> -> tensor<{ranks}x?x12x6xbf16>, tensor<{ranks}xi32>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8#0, %8#1 : tensor<?x12x6xbf16>, tensor<?x12x6xf32>, tensor<?x{part}x6xbf16>,
+    tensor<?x12x{6 * ranks}xbf16>, tensor<?x{part}x{6 * ranks}xbf16>, tensor<?x12x6xbf16>, tensor<?x12x6xbf16>,
+    tensor<i32>, tensor<{ranks}x?x12x6xbf16>, tensor<{ranks}xi32>
+}}
+}}
+"""
+
+
+def check_more(ranks):
+    """Every exchange between more ranks, and that each of them is told what is wrong with the last one."""
+    compile("moves.mlir", "moves.so", target, moves_of(ranks))
+    for rows in (5, 0):
+        for r in range(ranks):
+            save(f"x.{r}.npy", rng.normal(size=(rows, 12, 6)).astype(np.float32))
+            save(f"counts.{r}.npy", rng.multinomial(rows, [1 / ranks] * ranks).astype(np.int32))
+        expect_ok(f"moves of {rows} rows between {ranks} ranks",
+                  ["moves.so", "--input=x=x.{rank}.npy", "--input=counts=counts.{rank}.npy", "--poison",
+                   "--check=moves.mlir"], ranks)
+    mine = ["moves.so", "--dim=x.0=2"]
+    others = [mine] * (ranks - 1)
+    last = ranks - 1
+    refused(f"rows of {ranks} ranks", others + [["moves.so", "--dim=x.0=3"]],
+            [r"ranks do not agree: .*moves'|rank \d failed: ranks do not agree"] * ranks)
+    refused(f"fewer than {ranks} ranks", others + [None],
+            [rf"rank {last} has not come to hk_comm_open with mesh 'tp={ranks}' .* within 4000 ms|rank \d failed: .*"] * last)
+    never = ["moves.so", "--input=x=never.npy"]
+    expect_late(f"late among {ranks}", *others, never, expected=rf"rank {last} has not come to .*function 'moves'.* within 3000 ms")
+    expect_killed(f"a killed rank of {ranks}", *others, never)
 
 
 def check_library():
@@ -282,6 +334,8 @@ for rows in [5, 1, 0]:
     check_rows(rows)
 check_meeting()
 check_calls()
+for ranks in [3, 4]:
+    check_more(ranks)
 if onHost:
     refused("memory of the host", [["sums.so", SHARED]] * 2, ["expected options.shared_bytes to be 0 on the host"] * 2)
 else:
