@@ -85,10 +85,21 @@ def test_other_sizes(mode):
 def test_refused():
     with pytest.raises(hk.UnsupportedModel, match="transposed convolution of 3 groups"):
         imported(Each(back=nn.ConvTranspose2d(3, 3, 2, groups=3)), rows(3, 3, 8, 8))
-    with pytest.raises(hk.UnsupportedModel, match="`return self.of.x.`: aten.conv1d.default: windows "
-                       "with.*a dim whose size is not known.*dynamic_shapes does not name$"):
-        hk.torch.export_module(Alone(nn.Conv1d(3, 4, 3, 2)), (rows(2, 3, 50),), dynamic_shapes=(
-            {2: torch.export.Dim("time", min=8)},))
+
+
+def test_sounds_of_any_length():
+    """Windows with steps and zeros around, and norms along a dim whose size a call tells."""
+    module = random(Each(
+        third=nn.Conv1d(6, 8, 3, 2), fifth=nn.Conv1d(6, 8, 10, 5, 3), same=nn.Conv1d(6, 8, 3, padding=1),
+        spread=nn.Conv1d(6, 8, 3, 2, 4, 3), groups=nn.Conv1d(6, 6, 4, padding=2, groups=3),
+        alone=nn.Conv1d(6, 6, 5, 2, 2, groups=6), runs=Alone(lambda x: x.unfold(2, 5, 3)),
+        one=Alone(lambda x: F.conv1d(x[:, :1], torch.ones(2, 1, 4, dtype=x.dtype), stride=3)),
+        norm=nn.GroupNorm(2, 6),
+        shares=Alone(lambda x: x.softmax(1))))
+    graph = hk.torch.export_module(module, (rows(3, 6, 51),), dynamic_shapes=(
+        {0: torch.export.Dim("sounds", min=2), 2: torch.export.Dim("time", min=20)},))
+    assert "arith.divui" in graph.mlir and "%x: tensor<?x6x?xf32>" in graph.mlir
+    hk.torch.check(module, graph, threads=1)
 
 
 def test_what_repeats_as_often_as_a_call_says():
@@ -127,7 +138,7 @@ def test_a_folder(tmp_path):
 
 
 def test_sounds():
-    """The weight of a convolution is a product of two parameters: made at import."""
+    """Of any length. The weight of a convolution is a product of two parameters: made at import."""
     torch.manual_seed(0)
     config = transformers.Wav2Vec2Config(
         hidden_size=64, num_hidden_layers=1, num_attention_heads=4, intermediate_size=96,
@@ -145,15 +156,28 @@ def test_sounds():
         def forward(self, sound):
             return self.model(sound).last_hidden_state
 
-    graph = imported(Hidden(), rows(2, 400))
+    module = Hidden().eval()
+    graph = hk.torch.export_module(module, (rows(2, 400),), dynamic_shapes=(
+        {0: torch.export.Dim("sounds", min=2), 1: torch.export.Dim("time", min=100)},))
+    hk.torch.check(module, graph, threads=1)
+    assert "%sound: tensor<?x?xf32>" in graph.mlir
     assert "hk.sqrt" not in graph.mlir and graph.mlir.count("= hk.attention ") == 1
 
 
-def test_encoders_with_decoders():
+# Two tokens fill an expert of Switch: it gives others nothing.
+SEQUENCES = {"t5": ("T5", {}), "switch": ("SwitchTransformers", {
+    "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "num_experts": 4,
+    "expert_capacity": 2, "num_decoder_layers": 1})}
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_encoders_with_decoders(name):
     torch.manual_seed(0)
-    config = transformers.T5Config(d_model=64, d_kv=16, d_ff=96, num_layers=1, num_heads=4,
-                                   vocab_size=97, decoder_start_token_id=0)
-    model = random(transformers.T5ForConditionalGeneration(config), 2.0)
+    family, more = SEQUENCES[name]
+    config = getattr(transformers, family + "Config")(
+        d_model=64, d_kv=16, d_ff=96, num_layers=1, num_heads=4, vocab_size=97,
+        decoder_start_token_id=0, **more)
+    model = random(getattr(transformers, family + "ForConditionalGeneration")(config), 2.0)
     with pytest.raises(hk.UnsupportedModel, match="an encoder with a decoder.*export_module"):
         hk.torch.export(model)
 
@@ -163,12 +187,17 @@ def test_encoders_with_decoders():
             self.model = model
 
         def forward(self, ids, decoder_ids):
-            return self.model(input_ids=ids, decoder_input_ids=decoder_ids, use_cache=False).logits
+            masks = {} if name == "t5" else {"attention_mask": torch.ones_like(ids),
+                                             "decoder_attention_mask": torch.ones_like(decoder_ids)}
+            return self.model(input_ids=ids, decoder_input_ids=decoder_ids, use_cache=False,
+                              **masks).logits
 
     generator = torch.Generator().manual_seed(3)
     given = [torch.randint(3, 90, (2, n), generator=generator) for n in (9, 5)]
     batch = torch.export.Dim("n", min=2)
     module = Logits().eval()
     graph = hk.torch.export_module(module, given, dynamic_shapes=({0: batch}, {0: batch}))
-    assert graph.mlir.count("= hk.attention ") == 3
+    # Switch writes its attention as products.
+    assert graph.mlir.count("= hk.attention ") == (3 if name == "t5" else 0)
+    assert graph.mlir.count("= hk.grouped_matmul ") == (4 if name == "switch" else 0)
     hk.torch.check(module, graph, threads=1)

@@ -42,7 +42,7 @@ def test_attribute():
     text = refusal(lambda x: x.pow(2.5))
     assert "aten.pow.Tensor_Scalar" in text and "exponent 2.5: hk has 0.5, 1, 2 and 3" in text
     text = refusal(lambda x: torch.softmax(x, 1))
-    assert "softmax over dim 1; hk has the last one" in text
+    assert "softmax over dim 1, whose size a call tells; hk has the last one" in text
 
 
 def test_shape_from_data():

@@ -268,11 +268,26 @@ def _layer_norm(b: Builder, result: Result, x: Value, shape: list, w: Value | No
     if len(shape) != 1:
         x, w, bias = (v and b.viewed(v, (*v.shape[:-len(shape)], product(shape)))
                       for v in (x, w, bias))
+    if not isinstance(x.shape[-1], int):
+        return b.viewed(_norm_of_any_width(b, x, w, bias, epsilon, result.element), result.shape)
     w, bias = w or _row_of(b, x, 1.0), bias or _row_of(b, x, 0.0)
     x = b.last_stored_last(x)
     made = b.value("layer_norm", x.stored, result.element, x=x.ssa, tx=x.type, w=w.ssa, tw=w.type,
                    b=bias.ssa, tb=bias.type, epsilon=f"{epsilon:.9e}")
     return b.viewed(made._replace(shape=x.shape, dims=x.dims), result.shape)
+
+
+def _norm_of_any_width(b: Builder, x: Value, w: Value | None, bias: Value | None, epsilon: float,
+                       element: str) -> Value:
+    """A layer norm whose width a call tells, which no weight has: by its formula, in f32."""
+    wide, one = Result(x.shape, "f32"), Result((*x.shape[:-1], 1), "f32")
+    apart = _binary(b, wide, "sub", b.cast(x, "f32"), _mean(b, one, x, [-1], True))
+    squares = _binary(b, wide, "mul", apart, apart)
+    variance = _binary(b, one, "add", _mean(b, one, squares, [-1], True), epsilon)
+    made = _binary(b, wide, "mul", apart, b.unary("rsqrt", variance))
+    for op, row in (("mul", w), ("add", bias)):
+        made = made if row is None else _binary(b, wide, op, made, b.cast(row, "f32"))
+    return b.cast(made, element)
 
 
 def _row_of(b: Builder, x: Value, number_: float) -> Value:
@@ -282,9 +297,15 @@ def _row_of(b: Builder, x: Value, number_: float) -> Value:
 
 @handles("softmax", "_softmax")
 def _softmax(b: Builder, result: Result, x: Value, dim: int, *_: object) -> Value:
-    if _dim(dim, len(x.shape)) != len(x.shape) - 1:
-        raise UnsupportedModel(f"softmax over dim {dim}; hk has the last one")
-    return b.unary("softmax", b.last_stored_last(x), result.element)
+    dim = _dim(dim, len(x.shape))
+    if dim == len(x.shape) - 1:
+        return b.unary("softmax", b.last_stored_last(x), result.element)
+    if not isinstance(x.shape[dim], int):
+        raise UnsupportedModel(f"softmax over dim {dim}, whose size a call tells; hk has the last "
+                               "one and those of known sizes")
+    x = x if x.dims[dim] is not None else b.full(x)
+    return b.unary("softmax", b.permuted(x, [*(d for d in x.order if d != dim), dim]),
+                   result.element)
 
 
 def _reduced(b: Builder, result: Result, kind: str, x: Value, dims: typing.Any, keep: bool
@@ -331,10 +352,19 @@ def _mean(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim
     total = _reduced(b, wide, "sum", x, dims, keepdim)
     every = [dims] if isinstance(dims, int) else dims or range(len(x.shape))
     count = product(x.shape[d] for d in every)
-    if not isinstance(count, int):
-        raise UnsupportedModel(f"a mean over {count} elements, a size that is not known at compile "
-                               "time; sum and divide by a tensor")
-    return _binary(b, result, "mul", total, 1.0 / count)
+    if isinstance(count, int):
+        return _binary(b, result, "mul", total, 1.0 / count)
+    for size in (x.shape[d] for d in every):
+        total = _binary(b, wide, "div", total, _number_of(b, size))
+    return b.cast(total, result.element)
+
+
+def _number_of(b: Builder, size: Size) -> Value | int:
+    """A size as a number of f32, exact below 2^24: one more than the last place."""
+    if isinstance(size, int):
+        return size
+    last = _reduced(b, Result((), "f32"), "max", b.counted(size, "f32"), [0], False)
+    return _binary(b, Result((), "f32"), "add", last, 1)
 
 
 @handles("cumsum")

@@ -80,9 +80,12 @@ class Builder:
             ssa = self.index(first)
             for term in rest:
                 ssa = self.writer.emit("index_binary", "size", op=op, x=ssa, y=self.index(term))
+        elif type(size).__name__ in ("FloorDiv", "CleanDiv"):
+            x, y = (self.index(part) for part in size.args)
+            ssa = self.writer.emit("index_binary", "size", op="divui", x=x, y=y)
         else:
-            raise UnsupportedModel(f"a size is {size}: hk's import computes sums and products of "
-                                   "sizes only")
+            raise UnsupportedModel(f"a size is {size}: hk's import computes sums, products and "
+                                   "quotients of sizes only")
         self._indices[size] = ssa
         return ssa
 

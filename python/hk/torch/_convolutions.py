@@ -13,7 +13,7 @@ import torch
 
 from ..errors import UnsupportedModel
 from ._aten import Result, handles
-from ._builder import Builder, Value
+from ._builder import Builder, Size, Value
 from ._formulas import formula_of
 
 aten = torch.ops.aten
@@ -57,11 +57,37 @@ def _by_tap(b: Builder, result: Result, weight: Value, transposed: bool) -> Valu
     return b.viewed(moved, result.shape)
 
 
+@torch.library.custom_op("hk::places", mutates_args=())
+def places_of(x: Tensor, dim: int, start: int, count: int, step: int) -> Tensor:
+    """Every `step`th element of a dim: aten.slice, whose size torch does not always see to be this
+    where it is one that a call tells."""
+    return aten.slice(x, dim, start, start + (count - 1) * step + 1, step).clone()
+
+
+@places_of.register_fake
+def _(x, dim, start, count, step):
+    return x.new_empty(*x.shape[:dim], count, *x.shape[dim + 1:])
+
+
+@handles("hk.places")
+def _places(b: Builder, result: Result, x: Value, dim: int, start: int, count: Size, step: int
+            ) -> Value:
+    """Memory has a step in all dims but the last stored one."""
+    if step != 1:
+        rest = [d for d in range(len(x.shape)) if d != dim]
+        x = b.permuted(x, [*rest[:-1], dim, *rest[-1:]])
+        if x.dims[dim] == len(x.stored) - 1:
+            x = b.reshaped(x, (*x.stored, 1))._replace(shape=x.shape, dims=x.dims)
+    return b.sliced(x, dim, start, count, step)
+
+
 def _slices(x: Tensor, dim: int, window: Window) -> list[Tensor]:
     """The window's elements, one tensor each."""
+    starts = [t * window.apart for t in range(window.size)]
+    if not isinstance(window.places, int):
+        return [torch.ops.hk.places(x, dim, t, window.places, window.step) for t in starts]
     run = (window.places - 1) * window.step + 1
-    return [aten.slice(x, dim, t * window.apart, t * window.apart + run, window.step)
-            for t in range(window.size)]
+    return [aten.slice(x, dim, t, t + run, window.step) for t in starts]
 
 
 def _joined(x: Tensor, dim: int, window: Window) -> Tensor:
@@ -85,14 +111,6 @@ def _windows(sizes: typing.Sequence, kernel: list, stride: list, padding: list, 
         # A window that begins in the zeros behind is none.
         made.append(Window(k, s, a, places - (ceil and (places - 1) * s >= n + p)))
     return made
-
-
-def _require_sizes(windows: list[Window], padding: list) -> None:
-    if any(not isinstance(w.places, int) and (w.step > 1 or p) for w, p in zip(
-            windows, padding, strict=True)):
-        raise UnsupportedModel("windows with a step or zeros around along a dim whose size is not "
-                               "known at compile time; export with a fixed size of it, one that "
-                               "dynamic_shapes does not name")
 
 
 def _patches(x: Tensor, weight: Tensor, windows: list[Window]) -> Tensor:
@@ -138,7 +156,6 @@ def _padded(x: Tensor, padding: list) -> Tensor:
 def _convolved(x: Tensor, weight: Tensor, windows: list[Window], padding: list, groups: int,
                transposed: bool = False) -> Tensor:
     """[N, C, ..] to [N, places .., out]."""
-    _require_sizes(windows, padding)
     if groups == 1 and not transposed and not any(padding) and all(
             isinstance(w.places, int) and w.size == w.step and w.apart == 1 for w in windows):
         return _patches(x, weight, windows)
@@ -200,7 +217,6 @@ def _convolution(x: Tensor, weight: Tensor, bias: Tensor | None, stride: list, p
 def _unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
     dim = dim % x.dim()
     window, = _windows(x.shape[dim:dim + 1], [size], [step], [0], [1])
-    _require_sizes([window], [0])
     return torch.stack(_slices(x, dim, window), -1)
 
 

@@ -13,7 +13,7 @@ import typing
 
 import torch
 
-from . import _looped, _parallel, _replaced, _scaled
+from . import _looped, _parallel, _replaced, _scaled, _switched
 
 IMPLEMENTATION = "hk"
 
@@ -198,8 +198,15 @@ class Experts:
                        if _scaled.is_candidate(m) and _scaled.computes(m)]
         self.looped = [m for m in model.modules()
                        if _looped.is_candidate(m) and _looped.computes(m)]
+        self.switched = [m for m in model.modules()
+                         if _switched.is_candidate(m) and _switched.computes(m)]
         self.parallel = [m for m in model.modules()
                          if _parallel.is_candidate(m) and _parallel.computes(m)]
+
+    def any(self) -> bool:
+        """Whether anything is replaced."""
+        return bool(self.routers or self.scaled or self.looped or self.switched or self.parallel
+                    or any(is_experts(m) for m in self.model.modules()))
 
     @contextlib.contextmanager
     def active(self) -> typing.Iterator[None]:
@@ -217,6 +224,7 @@ class Experts:
         forwards = {m: lambda m, x, r=r: route(m, r, x) for m, r in self.routers.items()}
         forwards |= dict.fromkeys(self.scaled, _scaled.forward)
         forwards |= dict.fromkeys(self.looped, _looped.forward)
+        forwards |= dict.fromkeys(self.switched, _switched.forward)
         projecting = [m for m in self.parallel if _parallel.is_attention(m)]
         forwards |= {m: _parallel.forward for m in self.parallel if m not in projecting}
         try:

@@ -73,10 +73,13 @@ def _pad(b: Builder, result: Result, x: Value, pads: list, value: float = 0) -> 
 def _padded(b: Builder, x: Value, dim: int, size: Size, before: int, after: int, value: float
             ) -> Value:
     """hk.pad appends to the last dim, here `dim` and what lies behind it in memory; what goes in
-    front is cut off and joined again."""
+    front is cut off and joined again. A dim whose size a call tells is joined with what is added."""
     if not isinstance(size, int):
-        raise UnsupportedModel(f"padding dim {dim} of {list(x.shape)}, whose size is not known at "
-                               "compile time; hk.pad has static ones")
+        added = [b.unrepeated(_filled(b, Result((*x.shape[:dim], n, *x.shape[dim + 1:]), x.element),
+                                      value)) if n else None for n in (before, after)]
+        shape = (*x.shape[:dim], size + before + after, *x.shape[dim + 1:])
+        parts = [part for part in (added[0], x, added[1]) if part is not None]
+        return _cat(b, Result(shape, x.element), parts, dim)
     x = b.unrepeated(x)
     if x.dims[dim] is None:  # Of one element.
         x = b.reshaped(x, (*x.stored, 1))._replace(shape=x.shape, dims=tuple(

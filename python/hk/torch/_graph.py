@@ -1,5 +1,6 @@
 """Export: from an nn.Module to a Graph, which is MLIR text and weights."""
 
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -15,6 +16,7 @@ import torch
 from ..errors import UnsupportedModel
 from . import (  # noqa: F401 - registers torch.ops.hk
     _convolutions,
+    _experts,
     _leaves,
     _mixers,
     _norms,
@@ -182,9 +184,11 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
     progress("leaves: probe norms")
     with torch.no_grad():
         norms, refused = _norms.substitute(copied)
+        experts = _experts.Experts(copied)
         convert(copied, dtype)
         progress("torch.export")
-        with _norms.active(norms):
+        replaced = experts.active() if experts.any() else contextlib.nullcontext()
+        with _norms.active(norms), replaced:
             program = _exported(copied, given, dynamic_shapes)
         progress("lower to hk")
         signature = Plain(program, given)
