@@ -7,7 +7,8 @@
 
 // AMD-NOT: loop = {{warp_specialised|skinny|register_cells}}
 // EXPLAIN-DAG: (unaligned): {{.*}} warp_specialised: rows of the left operand begin at multiples of 2 bytes, not of 16
-// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the rows of an operand do not run along k
+// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the rows of the left operand do not run along k
+// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the rows of a right operand of 8 bits do not run along k
 // EXPLAIN-DAG: (disabled): {{.*}} warp_specialised: the chip sums fp8 products of 128 of k with 14 bits, a strict product with those of f32; `accumulation tensor_core` allows it
 
 // As many blocks as the chip has units, in clusters.
@@ -114,6 +115,15 @@ func.func @two_residuals(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>,
   return %2 : tensor<4096x4096xbf16>
 }
 
+// A right operand of 16 bits may have k in front: the instruction transposes it.
+// CHECK-LABEL: hk.kernel @matmul_{{[0-9]+}} gemm
+// CHECK: tensor<4096x8192xbf16>
+// CHECK: loop = warp_specialised
+func.func @right_columns(%x: tensor<4096x4096xbf16>, %w: tensor<4096x8192xbf16>) -> tensor<4096x8192xbf16> {
+  %0 = hk.matmul %x, %w : tensor<4096x4096xbf16>, tensor<4096x8192xbf16> -> tensor<4096x8192xbf16>
+  return %0 : tensor<4096x8192xbf16>
+}
+
 // What cannot be described by a map goes through registers; so do fp8 products,
 // unless the module asks for fewer bits.
 // CHECK-LABEL: hk.kernel @matmul_{{[0-9]+}} gemm
@@ -123,9 +133,13 @@ func.func @unaligned(%x: tensor<4096x4097xbf16>, %w: tensor<4096x4097xbf16>) -> 
   %0 = hk.matmul %x, %w transpose_b : tensor<4096x4097xbf16>, tensor<4096x4097xbf16> -> tensor<4096x4096xbf16>
   return %0 : tensor<4096x4096xbf16>
 }
-func.func @columns(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
-  %0 = hk.matmul %x, %w : tensor<512x512xbf16>, tensor<512x512xbf16> -> tensor<512x512xbf16>
+func.func @left_columns(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
+  %0 = hk.matmul %x, %w transpose_a transpose_b : tensor<512x512xbf16>, tensor<512x512xbf16> -> tensor<512x512xbf16>
   return %0 : tensor<512x512xbf16>
+}
+func.func @bytes_in_columns(%x: tensor<512x512xi8>, %w: tensor<512x512xi8>) -> tensor<512x512xi32> {
+  %0 = hk.matmul %x, %w : tensor<512x512xi8>, tensor<512x512xi8> -> tensor<512x512xi32>
+  return %0 : tensor<512x512xi32>
 }
 func.func @fp8(%x: tensor<512x512xf8E4M3FN>, %w: tensor<512x512xf8E4M3FN>) -> tensor<512x512xf32> {
   %0 = hk.matmul %x, %w transpose_b : tensor<512x512xf8E4M3FN>, tensor<512x512xf8E4M3FN> -> tensor<512x512xf32>

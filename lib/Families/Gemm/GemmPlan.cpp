@@ -284,10 +284,9 @@ Verdict mlir::hk::bulkVerdict(GemmPlan gemm, const ::hk::Target &target,
                            "the chip sums fp8 products of 128 of k with 14 "
                            "bits, a strict product with those of f32; "
                            "`accumulation tensor_core` allows it");
-  // Products without groups were not tried on a chip with B as columns.
-  if (!a.isKContiguous() || (!b.isKContiguous() && !gemm.grouped()))
+  if (!a.isKContiguous())
     return Verdict::refuse(Reason::UnsupportedShape,
-                           "the rows of an operand do not run along k");
+                           "the rows of the left operand do not run along k");
   if (!b.isKContiguous() && ::hk::info(operand).bits != 16)
     return Verdict::refuse(Reason::UnsupportedShape,
                            "the rows of a right operand of 8 bits do not run "
