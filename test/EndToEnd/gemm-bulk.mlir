@@ -37,6 +37,13 @@
 // RUN: hk-run %t.so --check=%s --function=boxes224
 // RUN: hk-run %t.so --check=%s --function=slab224
 // RUN: hk-run %t.so --check=%s --function=five
+// Right operands with k in front, which come as panels of 64 columns.
+// RUN: hk-run %t.so --check=%s --function=k_first --dim=x.0=300
+// RUN: hk-run %t.so --check=%s --function=k_first --dim=x.0=1
+// RUN: hk-run %t.so --check=%s --function=k_first --dim=x.0=0
+// RUN: hk-run %t.so --check=%s --function=k_first --dim=x.0=130 --data=nan
+// RUN: hk-run %t.so --check=%s --function=k_first_batches --dim=x.1=200
+// RUN: hk-run %t.so --check=%s --function=k_first_gate --dim=x.0=270
 
 module attributes {hk.gemm_loop = "warp_specialised"} {
 func.func @edge(%x: tensor<?x72xbf16>, %w: tensor<264x72xbf16>) -> tensor<?x264xbf16> {
@@ -131,5 +138,21 @@ func.func @slab224(%x: tensor<250x72xbf16>, %w: tensor<14700x72xbf16>) -> tensor
 func.func @five(%x: tensor<300x1032xbf16>, %w: tensor<5632x1032xbf16>) -> tensor<300x5632xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<300x1032xbf16>, tensor<5632x1032xbf16> -> tensor<300x5632xbf16>
   return %0 : tensor<300x5632xbf16>
+}
+func.func @k_first(%x: tensor<?x200xf16>, %w: tensor<200x328xf16>, %b: tensor<328xf16>) -> tensor<?x328xf16> {
+  %0 = hk.matmul %x, %w : tensor<?x200xf16>, tensor<200x328xf16> -> tensor<?x328xf16>
+  %1 = hk.add %0, %b : tensor<?x328xf16>, tensor<328xf16>
+  return %1 : tensor<?x328xf16>
+}
+func.func @k_first_batches(%x: tensor<3x?x136xbf16>, %w: tensor<3x136x72xbf16>) -> tensor<3x?x72xf32> {
+  %0 = hk.matmul %x, %w : tensor<3x?x136xbf16>, tensor<3x136x72xbf16> -> tensor<3x?x72xf32>
+  return %0 : tensor<3x?x72xf32>
+}
+func.func @k_first_gate(%x: tensor<?x192xbf16>, %g: tensor<192x264xbf16>, %u: tensor<192x264xbf16>) -> tensor<?x264xbf16> {
+  %0 = hk.matmul %x, %g : tensor<?x192xbf16>, tensor<192x264xbf16> -> tensor<?x264xbf16>
+  %1 = hk.matmul %x, %u : tensor<?x192xbf16>, tensor<192x264xbf16> -> tensor<?x264xbf16>
+  %2 = hk.silu %0 : tensor<?x264xbf16>
+  %3 = hk.mul %2, %1 : tensor<?x264xbf16>
+  return %3 : tensor<?x264xbf16>
 }
 }
