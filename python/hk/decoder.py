@@ -52,6 +52,16 @@ class Decoder:
                 "kv_lens": (self.lengths + counts).astype(np.int32), "block_table": self.table,
                 **self.lines}
 
+    def _known(self, ids: typing.Any) -> typing.Any:
+        """The ids as i32. A row that an embedding does not have is zeros, which gives logits of
+        nothing, so ids that the model does not know are errors."""
+        words = self.function.outputs[0].shape[-1]
+        strange = ids[(ids < 0) | (ids >= words)]
+        if strange.size:
+            raise InvalidArgument(f"id {int(strange[0])} is none of the model's {words} tokens; is "
+                                  "the tokenizer another model's?")
+        return ids.astype(self._np.int32)
+
     def prefill(self, prompts: typing.Sequence, every: bool = False) -> typing.Any:
         """Appends tokens to every sequence; the logits behind the last one of each, or of all."""
         np = self._np
@@ -60,7 +70,7 @@ class Decoder:
             raise InvalidArgument(f"expected {len(self.lengths)} prompts of at least one token, "
                                   f"got prompts of {counts.tolist()} tokens")
         inputs = self._inputs(counts)
-        ids = np.concatenate(prompts).astype(np.int32)
+        ids = self._known(np.concatenate(prompts))
         rows = np.arange(len(ids)) if every else inputs["q_offsets"][1:] - 1
         result = self.function(ids=ids, logits_at=rows.astype(np.int32), **inputs, **self.caches)
         self.lengths += counts
@@ -70,7 +80,7 @@ class Decoder:
         """Appends one token to every sequence; the logits behind it. The array is reused."""
         np = self._np
         inputs = self._inputs(np.ones(len(self.lengths), np.int32))
-        inputs["ids"] = np.asarray(tokens, np.int32)
+        inputs["ids"] = self._known(np.asarray(tokens))
         if self._step is None:
             self._held = {n: v.copy() for n, v in inputs.items()}
             self._held["logits_at"] = np.arange(len(self.lengths), dtype=np.int32)

@@ -47,6 +47,8 @@ def test_generate(folder, tmp_path, monkeypatch, capsys, dtype):
     assert cli.main(line) == 0
     second = capsys.readouterr()
     assert second.out == first.out and "torch.export" not in second.err  # From the cache.
+    assert cli.main([*line[:3], "--tokens=62", *line[4:]]) == 1
+    assert "context of 64; shorten the prompt, or ask for at most 61" in capsys.readouterr().err
 
 
 def test_tools():

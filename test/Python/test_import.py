@@ -301,6 +301,9 @@ def test_batched_greedy_decode(tmp_path):
         assert mine.tolist() == expected[0, len(prompt):].tolist()
     with pytest.raises(hk.InvalidArgument, match=r"at least one token, got prompts of \[1, 0\]"):
         decoder.prefill([[1], []])
+    for strange in (97, -1):
+        with pytest.raises(hk.InvalidArgument, match=f"id {strange} is none of the model's 97 tokens"):
+            decoder.step([5, strange])
     with pytest.raises(hk.InvalidArgument, match="there is room for 40"):
         decoder.prefill([np.zeros(40, int)] * 2)
 

@@ -244,6 +244,12 @@ def test_linear_attention():
         hk.torch.export(model)
 
 
+def test_wide_convolutions():
+    with pytest.raises(hk.UnsupportedModel, match="a convolution of width 7; hk.causal_conv1d has 2, 3, "
+                       "4. Import what is around"):
+        hk.torch.export(zoo.make("lfm2", conv_L_cache=7))
+
+
 def test_indexer():
     """It chooses among more keys than it takes."""
     with pytest.raises(hk.UnsupportedModel, match=r"model.layers.0.self_attn.indexer .* chooses 16 "
@@ -266,3 +272,49 @@ def test_a_run_that_changes_how_the_model_computes():
         hk.torch.export(zoo.built("BigBirdModel", sizes))
     model = zoo.built("BigBirdModel", sizes | {"attention_type": "original_full"})
     hk.torch.check(model, hk.torch.export(model), threads=1)
+
+
+@pytest.mark.parametrize(("asked", "text"), [
+    ({"context": 0}, "context: expected 1 to .* tokens, got 0"),
+    ({"context": 1 << 40}, "context: expected 1 to"),
+    ({"block": 0}, "block: expected 1 to .* tokens, got 0"),
+    ({"dtype": torch.int8}, "dtype: expected one of torch.float32, .* got torch.int8"),
+    ({"dtype": "bf16"}, "dtype: expected one of torch.float32, .* got 'bf16'")])
+def test_arguments_of_export(asked, text):
+    with pytest.raises(hk.InvalidArgument, match=text):
+        hk.torch.export(zoo.make("llama"), **asked)
+
+
+def test_what_is_no_model():
+    for given, name in (("llama", "str"), (torch.nn.Linear(3, 3), "Linear")):
+        with pytest.raises(hk.InvalidArgument, match=f"expected a model of transformers, got {name}; "
+                           "hk.torch.read"):
+            hk.torch.export(given)
+    with torch.device("meta"):
+        model = type(zoo.make("llama"))(zoo.make("llama").config)
+    with pytest.raises(hk.InvalidArgument, match="embed_tokens.weight is on the device meta"):
+        hk.torch.export(model)
+
+
+def test_rotary_parameters(tmp_path):
+    rope = {"rope_type": "linear", "rope_theta": 1e4}
+    with pytest.raises(hk.UnsupportedModel, match="its configuration: Missing required keys in "
+                       ".rope_parameters. for .*factor"):
+        hk.torch.read(changed(tmp_path, rope_parameters=rope))
+
+
+def test_no_tokenizer(tmp_path, capsys):
+    """Said before the model is imported."""
+    assert cli.main(["generate", str(changed(tmp_path)), "--prompt=a"]) == 1
+    said = capsys.readouterr().err
+    assert "has no tokenizer that transformers reads" in said and "copy tokenizer.json" in said
+    assert "torch.export" not in said
+
+
+def test_places_to_write(tmp_path):
+    graph = hk.torch.export_module(torch.nn.Linear(3, 3), torch.randn(4, 3))
+    with pytest.raises(hk.NotFound, match="there is no folder '.*none'; make it first"):
+        graph.save(tmp_path / "none" / "m.mlir")
+    (tmp_path / "m.mlir").mkdir()
+    with pytest.raises(hk.Error, match="cannot write '.*m.mlir' and .*; the weights are 48 bytes"):
+        graph.save(tmp_path / "m.mlir")

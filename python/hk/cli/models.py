@@ -25,8 +25,9 @@ DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
 def _import(path: str, output: pathlib.Path, options: argparse.Namespace, progress: Progress,
-            targets: typing.Sequence[str]) -> tuple[typing.Any, pathlib.Path]:
-    """Reads, exports, compiles and checks a model; returns it and the library."""
+            targets: typing.Sequence[str]) -> tuple[int, pathlib.Path]:
+    """Reads, exports, compiles and checks a model; returns its context, 0 for any, and the
+    library."""
     progress(f"read {path}")
     model = _source.read(path)
     notes: list[str] = []
@@ -50,7 +51,9 @@ def _import(path: str, output: pathlib.Path, options: argparse.Namespace, progre
     progress.done()
     for line in (*notes, *graph.notes, text):
         print(line, file=sys.stderr)
-    return model, library
+    tables = any(name.endswith(".cos") for name in graph.tensors)
+    limited = tables or hasattr(model.config.get_text_config(), "max_position_embeddings")
+    return graph.context if limited else 0, library
 
 
 def import_model(options: argparse.Namespace) -> int:
@@ -59,8 +62,9 @@ def import_model(options: argparse.Namespace) -> int:
     return 0
 
 
-def _library(options: argparse.Namespace, progress: Progress) -> pathlib.Path:
-    """The compiled model in hk's cache, made when it is not there."""
+def _library(options: argparse.Namespace, progress: Progress) -> tuple[pathlib.Path, int]:
+    """The compiled model in hk's cache, made when it is not there, and its context,
+    0 for any."""
     source = pathlib.Path(options.model).resolve()
     targets = ["host"] + [options.target] * bool(options.target)
     files = sorted(source.iterdir()) if source.is_dir() else [source]
@@ -71,10 +75,11 @@ def _library(options: argparse.Namespace, progress: Progress) -> pathlib.Path:
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     folder = cache / "hk" / "models" / f"{source.stem}-{options.dtype}-{key.hexdigest()[:12]}"
     library = folder / "model.so"
-    if not (folder / "checked").exists():
-        _import(options.model, folder / "model.mlir", options, progress, targets)
-        (folder / "checked").touch()
-    return library
+    context = folder / "context"  # Written when the check is done.
+    if not context.exists():
+        most, _ = _import(options.model, folder / "model.mlir", options, progress, targets)
+        context.write_text(str(most))
+    return library, int(context.read_text())
 
 
 def _encode(tokenizer: typing.Any, prompt: str, raw: bool) -> list[int]:
@@ -103,12 +108,16 @@ def generate(options: argparse.Namespace) -> int:
     if options.tokens < 1:
         raise InvalidArgument(f"--tokens must be at least 1, got {options.tokens}")
     progress = Progress()
-    library = _library(options, progress)
-    progress("load")
     tokenizer = _source.read_tokenizer(options.model)
+    library, context = _library(options, progress)
+    progress("load")
     loaded = module.load(library, options.device, threads=options.threads)
     progress.done()
     ids = _encode(tokenizer, options.prompt, options.raw)
+    if context and len(ids) + options.tokens > context:
+        raise InvalidArgument(f"a prompt of {len(ids)} tokens and --tokens={options.tokens} are more "
+                              f"than the model's context of {context}; shorten the prompt, or ask "
+                              f"for at most {max(context - len(ids), 0)} tokens")
     stop = {tokenizer.eos_token_id} - {None}
     decoder = Decoder(loaded["forward"], 1, len(ids) + options.tokens)
     found, shown, times = [], "", [time.perf_counter()]

@@ -13,7 +13,7 @@ import warnings
 
 import torch
 
-from ..errors import UnsupportedModel
+from ..errors import Error, InvalidArgument, NotFound, UnsupportedModel
 from . import (  # noqa: F401 - registers torch.ops.hk
     _convolutions,
     _experts,
@@ -37,6 +37,8 @@ from ._untraced import conversions_that_change, first_lines, refusal, told
 
 Progress = typing.Callable[[str], None]
 CONTEXT = 4096  # Of a model that names none.
+LONGEST_CONTEXT = 1 << 24
+DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
 @dataclasses.dataclass
@@ -57,12 +59,21 @@ class Graph:
 
     def save(self, path: str | os.PathLike) -> tuple[pathlib.Path, pathlib.Path]:
         """Writes PATH and, beside it, the weights with the suffix .safetensors."""
+        from safetensors import SafetensorError
         from safetensors.torch import save_file
 
         mlir = pathlib.Path(path)
         weights = mlir.with_suffix(".safetensors")
-        save_file({n: t.detach().contiguous() for n, t in self.tensors.items()}, weights)
-        mlir.write_text(self.mlir)
+        if not mlir.parent.is_dir():
+            raise NotFound(f"cannot write '{mlir}': there is no folder '{mlir.parent}'; make it "
+                           "first")
+        try:
+            save_file({n: t.detach().contiguous() for n, t in self.tensors.items()}, weights)
+            mlir.write_text(self.mlir)
+        except (OSError, SafetensorError) as error:
+            size = sum(t.nbytes for t in self.tensors.values())
+            raise Error(f"cannot write '{mlir}' and '{weights}': {error}; the weights are {size} "
+                        "bytes") from error
         return mlir, weights
 
 
@@ -179,6 +190,7 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
 
     Raises UnsupportedModel, which names the module's line, the operator and what to do.
     """
+    _require_dtype(dtype)
     copied = copy.deepcopy(module).eval().float()
     given = tuple(a.to(dtype) if a.is_floating_point() else a for a in as_args(args))
     progress("leaves: probe norms")
@@ -213,8 +225,10 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
     quantised, as `stored_weights` finds them in a file; their values are those of the
     model. The model itself is left as it was.
 
-    Raises UnsupportedModel, which names the model's line, the operator and what to do.
+    Raises UnsupportedModel, which names the model's line, the operator and what to do, and
+    InvalidArgument.
     """
+    _require_asked(model, dtype, context, block)
     if signature is None and _perception.takes_no_ids(model):
         return _of_images(model, dtype, progress)
     kind = signature or default_signature(model)
@@ -230,6 +244,28 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
         graph = _export(wrapper, s, chosen, context, stored or {}, progress)
     _require_values(model, graph)
     return graph
+
+
+def _require_asked(model: torch.nn.Module, dtype: torch.dtype, context: int | None, block: int
+                   ) -> None:
+    """Arguments of `export` that nothing can be made of."""
+    if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
+        raise InvalidArgument(f"model: expected a model of transformers, got {type(model).__name__}; "
+                              "hk.torch.read reads one from a folder, hk.torch.export_module imports "
+                              "any other nn.Module")
+    _require_dtype(dtype)
+    for name, value, most in (("context", context, LONGEST_CONTEXT), ("block", block, 1 << 16)):
+        if value is not None and not 1 <= value <= most:
+            raise InvalidArgument(f"{name}: expected 1 to {most} tokens, got {value}")
+    lost = next((n for n, p in model.named_parameters() if p.is_meta), None)
+    if lost is not None:
+        raise InvalidArgument(f"model: its weight {lost} is on the device meta and has no values; "
+                              "read the model from its files (hk.torch.read, from_pretrained)")
+
+
+def _require_dtype(dtype: torch.dtype) -> None:
+    if dtype not in DTYPES:
+        raise InvalidArgument(f"dtype: expected one of {', '.join(map(str, DTYPES))}, got {dtype!r}")
 
 
 def _require_values(model: torch.nn.Module, graph: Graph) -> None:

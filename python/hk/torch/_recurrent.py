@@ -19,6 +19,7 @@ from ..errors import UnsupportedModel
 from . import _lightning, _norms
 
 L2_EPSILON = 1e-6  # Of transformers' l2norm inside of the rule.
+CONV_WIDTHS = (2, 3, 4)  # Of hk.causal_conv1d.
 
 
 class State(typing.NamedTuple):
@@ -120,6 +121,10 @@ class Recurrent:
         if activation not in (None, "silu", "swish"):
             raise UnsupportedModel(f"causal_conv1d_fn: activation '{activation}'; hk's import has "
                                    "silu and none")
+        if weight.shape[1] not in CONV_WIDTHS:
+            raise UnsupportedModel(f"causal_conv1d_fn: a convolution of width {weight.shape[1]}; "
+                                   f"hk.causal_conv1d has {', '.join(map(str, CONV_WIDTHS))}. Import "
+                                   "what is around such layers with export_module")
         layer = self._count("conv")
         self.states.append(State(f"conv_{layer}", (weight.shape[1] - 1, weight.shape[0])))
         return torch.ops.hk.causal_conv1d(x, weight, bias, self.extents(), activation is not None,

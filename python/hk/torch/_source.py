@@ -100,7 +100,9 @@ def _why(error: Exception) -> str:
     text = " ".join(lines[:2]) if lines and lines[0].endswith(":") else (lines or [""])[0]
     text = text.rstrip(" .")
     if isinstance(error, KeyError):
-        return f"its configuration names {text}, which transformers does not have"
+        # Some texts of transformers' own come as keys, in quotation marks.
+        return (f"its configuration: {text.strip(chr(34))}" if " " in text else
+                f"its configuration names {text}, which transformers does not have")
     # Texts of transformers' own are sentences; others need the kind of error beside them.
     told = isinstance(error, (ValueError, OSError, ImportError))
     return text if told else f"{type(error).__name__}: {text}"
@@ -149,4 +151,9 @@ def read_tokenizer(path: str | os.PathLike) -> typing.Any:
     import transformers
 
     folder, options = _parts(path)
-    return transformers.AutoTokenizer.from_pretrained(folder, **options)
+    try:
+        return transformers.AutoTokenizer.from_pretrained(folder, **options)
+    except Exception as error:  # Whatever is wrong with files of others is raised as anything.
+        raise UnsupportedModel(f"'{path}' has no tokenizer that transformers reads: {_why(error)}; "
+                               "copy tokenizer.json and tokenizer_config.json of the model there, or "
+                               "call its function with ids (hk.Decoder)") from error
