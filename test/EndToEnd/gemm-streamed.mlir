@@ -14,6 +14,9 @@
 // RUN: hk-run %t.so --check=%s --function=long_groups --dim=x.0=9 --range=w=-8:7
 // RUN: hk-run %t.so --check=%s --function=signed_zero --dim=x.0=5 --range=w=-8:7 --range=z=-8:7
 // RUN: hk-run %t.so --check=%s --function=signed_zero --dim=x.0=17 --range=w=-8:7 --range=z=-8:7 --data=inf
+// Scales from 2^122 on, for which integers are decoded in another way.
+// RUN: %python -c "import numpy as n; n.save('%t.npy', n.random.default_rng(0).uniform(4e36, 8e36, (700, 10)).astype('f4'))"
+// RUN: hk-run %t.so --function=groups --dim=x.0=4 --range=w=7:8 --range=z=7:7 --input=s=%t.npy --check=%s
 // RUN: hk-run %t.so --check=%s --function=rows --dim=x.0=3 --range=w=0:15
 // RUN: hk-run %t.so --check=%s --function=rows --dim=x.0=31 --range=w=0:15
 // RUN: hk-run %t.so --check=%s --function=fp4 --dim=x.0=1

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Assembles the PTX in a cache of kernels: ptxas.py PTXAS FOLDER.
 
-Fails when a kernel of warpgroup products or of f32 cells spills, or when ptxas says that it waits
-for each product (its notes C75xx, which it gives nowhere else). Prints a line per kernel.
+Fails when a kernel of warpgroup products, of f32 cells or of operands by the copy engine spills, or
+when ptxas says that it waits for each product (its notes C75xx, which it gives nowhere else).
+Prints a line per kernel.
 """
 
 import pathlib
@@ -13,8 +14,9 @@ import tempfile
 
 # include/hk/Runtime/Seal.h
 SEAL_BYTES = 24
-# What kernels that must not spill have: products of warpgroups, and copies of 4 bytes into LDS.
-MARKS = ("wgmma.mma_async", "cp.async.ca.shared")
+# What kernels that must not spill have: products of warpgroups, copies of 4 bytes into LDS, and
+# boxes of tensor maps.
+MARKS = ("wgmma.mma_async", "cp.async.ca.shared", "cp.async.bulk.tensor")
 
 
 def must_not_spill(text):
@@ -51,7 +53,7 @@ def main():
         count, more = check(ptxas, file)
         kernels += count
         wrong += more
-    print(f"{kernels} kernels with warpgroup products or cells")
+    print(f"{kernels} kernels with warpgroup products, cells or boxes")
     for text in wrong:
         print("wrong:", text)
     return bool(wrong) or not kernels

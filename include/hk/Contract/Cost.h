@@ -153,9 +153,11 @@ struct Sm90Calibration {
   /// 4-bit codes that a unit decodes and multiplies in a microsecond, with up
   /// to 8 rows; another eight take so much longer.
   static constexpr double kCodesPerUnit = 30e3, kCodesRows = 0.25;
-  /// The same of streamed_codes, with 32 rows. Both are some two thirds of what
-  /// an H100 did later, 45 and 32 thousand.
-  static constexpr double kStreamedPerUnit = 23e3;
+  /// The same of streamed_codes, with 16 rows; what another 16 add to its time,
+  /// and its start and end. All are some two thirds of what an H100 did later:
+  /// 45 and 54 thousand, 2 us.
+  static constexpr double kStreamedPerUnit = 33e3, kStreamedRows = 0.58,
+                          kStreamedMicroseconds = 3.2;
   /// The same in blocks, for every tile of rows.
   static constexpr double kBlocksCodesPerUnit = 10e3;
   /// Of the rate of f32 multiply-adds: blocks, whose lanes have cells of a
@@ -199,6 +201,17 @@ constexpr double gemmBytes(const GemmShapeClass &shape, const GemmSize &size) {
           double(size.m) * double(size.n) * size.bytesOut);
 }
 
+/// Clocks in which the L2 cache gives a stage to all blocks that are busy with
+/// `tiles` tiles of clusters, which share B.
+constexpr double clocksFromCache(const Target &target, const GemmTile &tile,
+                                 double tiles) {
+  using C = Sm90Calibration;
+  double units = target.computeUnits, blocks = tiles * tile.cluster;
+  double bytes = (tile.bm + double(tile.bn) / tile.cluster) * kBulkRowBytes;
+  return (blocks < units ? blocks : units) * bytes / C::kCacheBytes *
+         C::kClocksPerMicrosecond;
+}
+
 /// A warp-specialised product: rounds of tiles over the clusters that the chip
 /// holds.
 constexpr double warpSpecialisedMicroseconds(const Target &target,
@@ -224,6 +237,8 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   if (tile.wm * tile.wn == 1)
     step *= C::kHalfTile;
   step = costMax(step, isSwapped(tile) ? kChainClocks : 0);
+  if (!shape.grouped)
+    step = costMax(step, clocksFromCache(target, tile, rowTiles * columnTiles));
   double clocks = ceilDiv(double(size.k), tile.bk) * step +
                   C::kEpilogueClocks * tile.bn / 256;
   double compute =
@@ -422,11 +437,13 @@ constexpr double streamedCodesMicroseconds(const Target &target,
   using C = Sm90Calibration;
   double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair)) *
                  ceilDiv(double(size.m), tile.bm);
-  double units = double(residentClusters(target, tile.cluster)) * tile.cluster;
-  double compute = ceilDiv(tiles, units) * tile.bn * double(size.k) *
-                   (tile.bm / 32.0) / C::kStreamedPerUnit;
+  double units = target.computeUnits;
+  double slower = 1 + C::kStreamedRows * (tile.bm / 16.0 - 1);
+  double compute = ceilDiv(tiles, units) * tile.bn * double(size.k) * slower /
+                   C::kStreamedPerUnit;
   double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
   return target.launchMicroseconds + C::kSkinnyMicroseconds +
+         C::kStreamedMicroseconds +
          costMax(gemmBytes(shape, size) / rate, compute);
 }
 

@@ -110,10 +110,9 @@ constexpr GemmTileRow skinnyCodes(int32_t bm, int32_t bk, int32_t waves,
 /// A row for few rows and 4-bit codes of which a block has bn rows for all of
 /// k, by `teams` of `members` waves.
 constexpr GemmTileRow streamedCodes(int32_t bm, int32_t bn, int32_t teams,
-                                    int32_t members, int32_t stages,
-                                    int32_t cluster) {
+                                    int32_t members, int32_t stages) {
   return ofLoop(GemmLoop::StreamedCodes, bm, bn, 4096 * 2, teams, members,
-                stages, cluster);
+                stages);
 }
 
 /// A row for operands of 8 or 4 bits with e8m0 scales; kBytes are those of the
@@ -262,8 +261,8 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinnyCodes(16, 4096, 16, 2, 4),
     skinnyCodes(32, 2048, 8, 3, 2),
     skinnyCodes(32, 2048, 8, 3, 4),
-    streamedCodes(64, 224, 7, 2, 3, 2),
-    streamedCodes(32, 224, 4, 2, 4, 2),
+    streamedCodes(32, 224, 4, 2, 4),
+    streamedCodes(16, 224, 4, 2, 4),
     registerCells(128, 128, 2, 2, 3),
     registerCells(64, 128, 2, 2, 4),
     registerCells(48, 128, 1, 4, 4),

@@ -69,8 +69,8 @@ enum class GemmLoop : int32_t {
 /// Skinny: warpgroups); `stages` LDS buffers. splitK > 1: blocks share k in
 /// that many slices and write a partial result each. cluster > 1: that many
 /// blocks work together; WarpSpecialised: neighbouring rows of tiles, which
-/// share B; StreamedCodes: neighbouring columns of tiles, which share A;
-/// Skinny, SkinnyCodes: parts of k, which they add.
+/// share B; Skinny, SkinnyCodes: parts of k, which they add. Other loops have
+/// no clusters.
 struct GemmTile {
   int32_t bm, bn, bk;
   int32_t wm, wn;

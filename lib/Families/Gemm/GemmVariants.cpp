@@ -330,11 +330,6 @@ private:
     grid.z = launch.multiply(launch.product(batches()), grid.z);
     if (tile.loop == ::hk::GemmLoop::Skinny)
       grid.x = launch.multiply(grid.x, tile.cluster);
-    // Blocks of a cluster have neighbouring columns; the last ones perhaps
-    // none.
-    if (tile.loop == ::hk::GemmLoop::StreamedCodes && tile.cluster > 1)
-      grid.x = launch.multiply(launch.ceilDivide(grid.x, tile.cluster),
-                               tile.cluster);
     if (tile.loop == ::hk::GemmLoop::SkinnyCodes && !groups) {
       // As many clusters as the chip holds; each takes tile after tile.
       Value clusters =

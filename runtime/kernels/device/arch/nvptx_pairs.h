@@ -24,6 +24,23 @@ template <u32 MASK> HK_DEV u32 maskedXor(u32 a, u32 b) {
   return r;
 }
 
+/// Both halves are the lower, or the upper, half of `word`. An instruction of
+/// HalfPair names a half of its operand, so that takes none of its own.
+HK_DEV u32 lowerTwice(u32 word) {
+  u32 r;
+  asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {l, l};}"
+      : "=r"(r)
+      : "r"(word));
+  return r;
+}
+HK_DEV u32 upperTwice(u32 word) {
+  u32 r;
+  asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {h, h};}"
+      : "=r"(r)
+      : "r"(word));
+  return r;
+}
+
 /// Two 16-bit floats in a word.
 template <DType H> struct HalfPair;
 template <> struct HalfPair<DType::BF16> {

@@ -210,6 +210,49 @@ private:
   }
 };
 
+/// PairScale of integers in bf16 for fewer shifts. Below bit 8 the bits of bf16
+/// are those of an integer, times 2^-133: numbers below 2^-126, which have no
+/// leading one, and the first binade above go on in the same steps. So a pair
+/// in bits 0 to 3 or 4 to 7 is taken where it lies, and only the other two are
+/// shifted there. A multiply-add brings a code up as far as a factor can and
+/// subtracts the zero point; the 2^6 that are left to do the scale has.
+template <DType Mem> struct PairInPlace {
+  static_assert(Mem == DType::UI4 || Mem == DType::I4);
+  using Half = HalfPair<DType::BF16>;
+
+  u32 scale, bias;
+
+  /// `word`: of wordOf.
+  HK_MEM explicit PairInPlace(u32 word)
+      : scale(lowerTwice(word)), bias(upperTwice(word)) {}
+
+  /// Whether there is room for 2^6 in a scale; that of inf and NaN is not said.
+  HK_MEM static bool fits(u32 scale) { return (scale & 0x7FFF) < kLeastLarge; }
+  /// Scale and bias of a PairScale as a word.
+  template <class Scale> HK_MEM static u32 wordOf(const Scale &from) {
+    static_assert(Scale::kIntegers);
+    constexpr u32 up = 0x42804280, down = 0xBC80BC80; // 2^6, -2^-6
+    constexpr u32 base = 0x40004000;                  // kBase * 2^-6
+    static_assert(Half::kBase == 128);
+    return __nvvm_prmt(Half::mul(from.scale, up),
+                       Half::fma(from.bias, down, base), 0x5410);
+  }
+
+  HK_MEM u32 pair(u32 word, int i) const {
+    // 2^127 and 2^123: the code times 2^-6.
+    constexpr u32 factors[2] = {0x7F007F00, 0x7D007D00};
+    constexpr u32 masks[2] = {0x000F000F, 0x00F000F0};
+    u32 codes = (i < 2 ? word : word >> 8) & masks[i % 2];
+    // As CodePairs.
+    if constexpr (Mem == DType::I4)
+      codes ^= masks[i % 2] & 0x00880088;
+    return Half::mul(Half::fma(codes, factors[i % 2], bias), scale);
+  }
+
+private:
+  static constexpr u32 kLeastLarge = (122 + 127) << 7; // 2^122
+};
+
 } // namespace hk
 
 #endif // HK_KERNELS_GEMM_SM90_CODEPAIRS_H

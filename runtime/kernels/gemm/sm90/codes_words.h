@@ -12,10 +12,11 @@
 // lie; a thread has the same place in every few rows, so that an address is a
 // multiply-add. What does not exist along k is 0.
 //
-//   clear()        by one thread, before the block meets
-//   read(col0)     of the columns from col0 on; behind it the block meets
-//   isUsual()      whether of<true> is right
-//   of<..>(u, r)   of row r, for the lane's codes of unit u of k
+//   clear()          by one thread, before the block meets
+//   read<true>(col0) of the columns from col0 on; behind it the block meets
+//   isUsual()        whether of<true> is right; if not, the block calls
+//   read<false>()    and meets again, for of<false>
+//   of<..>(u, r)     of row r, for the lane's codes of unit u of k
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,8 +92,20 @@ protected:
     }
   }
 
+  /// One of the thread's words is not usual: any of them may say so.
+  HK_MEM void say(bool usual) const {
+    if (!usual)
+      storeLds4(unusual(), 1);
+  }
+
 public:
   static constexpr int kBytes = T.bn * kPitch * 4 + 16;
+
+  HK_MEM void clear() const { storeLds4(unusual(), 0); }
+  HK_MEM bool isUsual() const { return loadLds4(unusual()) == 0; }
+
+private:
+  HK_MEM u32 unusual() const { return ldsAddress(lds) + kBytes - 16; }
 };
 
 template <class Decode, int Depth>
@@ -119,11 +132,13 @@ public:
 
   HK_MEM CodesWords(const GemmArgs &args, u8 *lds) : Base(args, lds) {}
 
-  HK_MEM void clear() const {}
-  HK_MEM void read(i64 col0) const {
+  template <bool Usual> HK_MEM void read(i64 col0) const {
+    bool usual = true;
     if constexpr (kFours)
-      if (areFours())
-        return readFours(col0);
+      if (areFours()) {
+        readFours<Usual>(col0, usual);
+        return this->say(usual);
+      }
     u32 scales[Base::kEach] = {}, zeros[Base::kEach] = {},
         shifts[Base::kEach] = {};
     const GemmArgs &args = this->args;
@@ -140,20 +155,36 @@ public:
       });
     HK_UNROLL for (int i = 0; i < Base::kEach; ++i) {
       Scale scale({scales[i], 0}, {zeros[i], shifts[i]});
-      this->keep(i, __nvvm_prmt(scale.scale, scale.bias, 0x5410));
+      this->keep(i, wordOf<Usual>(scale, usual));
     }
+    this->say(usual);
   }
-  HK_MEM static constexpr bool isUsual() { return true; }
-  template <bool Usual> HK_MEM Scale of(int unit, int r) const {
+  HK_MEM bool isUsual() const { return !kInPlace || Base::isUsual(); }
+  template <bool Usual> HK_MEM auto of(int unit, int r) const {
     int k = unit * kCodesDepth + laneId() % 4 * 32;
     u32 word = *this->entry(r, Decode::kDepth == 0 ? 0 : k / depth());
     // A scale for all of k does not end with it.
     if constexpr (Decode::kDepth == 0)
       word = k < this->args.k ? word : 0;
-    return Scale(__nvvm_prmt(word, 0, 0x1010), __nvvm_prmt(word, 0, 0x3232));
+    if constexpr (Usual && kInPlace)
+      return InPlace(word);
+    else
+      return Scale(lowerTwice(word), upperTwice(word));
   }
 
 private:
+  static constexpr bool kInPlace = P::kOperand == DType::BF16;
+  using InPlace = PairInPlace<B::kMem>;
+
+  template <bool Usual>
+  HK_MEM static u32 wordOf(const Scale &scale, [[maybe_unused]] bool &usual) {
+    if constexpr (Usual && kInPlace) {
+      usual = usual && InPlace::fits(scale.scale);
+      return InPlace::wordOf(scale);
+    } else {
+      return __nvvm_prmt(scale.scale, scale.bias, 0x5410);
+    }
+  }
   static constexpr int depth() { return Decode::kDepth ? Decode::kDepth : 1; }
 
   static constexpr bool kFours = kGroupsOf<Decode, T.bk> % 4 == 0 &&
@@ -172,7 +203,7 @@ private:
             zeros.strideRow % 4 == 0;
     return are;
   }
-  HK_MEM void readFours(i64 col0) const {
+  template <bool Usual> HK_MEM void readFours(i64 col0, bool &usual) const {
     const ScaleArgs &from = this->args.b.decode, &zeros = this->args.b.zeros;
     this->template keepFours<Four>(
         col0, int(this->args.k) / depth(),
@@ -188,7 +219,7 @@ private:
           u32x4 words;
           HK_UNROLL for (u32 j = 0; j < 4; ++j) {
             Scale scale({four.scales[j / 2], j % 2 * 16}, {four.zeros, j * 4});
-            words[j] = __nvvm_prmt(scale.scale, scale.bias, 0x5410);
+            words[j] = wordOf<Usual>(scale, usual);
           }
           return words;
         });
@@ -211,8 +242,10 @@ class PowerWords : public WordsOfRows<P, T, Threads, T.bk / kCodesDepth> {
 public:
   HK_MEM PowerWords(const GemmArgs &args, u8 *lds) : Base(args, lds) {}
 
-  HK_MEM void clear() const { storeLds4(unusual(), 0); }
-  HK_MEM void read(i64 col0) const {
+  /// The words are the same for both.
+  template <bool Usual> HK_MEM void read(i64 col0) const {
+    if constexpr (!Usual)
+      return;
     const GemmArgs &args = this->args;
     const ScaleArgs &from = args.b.decode;
     bool usual = true;
@@ -229,7 +262,7 @@ public:
                                                     words[2] | words[3]);
             return words;
           });
-      return say(usual);
+      return this->say(usual);
     }
     i64 left = (args.k + 31) / 32 - this->word * 4;
     u32 count = left <= 0 ? 0 : left < 4 ? u32(left) : 4;
@@ -249,9 +282,8 @@ public:
       usual = usual && PairPower<true>::holds(four);
       this->keep(i, four);
     }
-    say(usual);
+    this->say(usual);
   }
-  HK_MEM bool isUsual() const { return loadLds4(unusual()) == 0; }
   template <bool Usual> HK_MEM PairPower<Usual> of(int unit, int r) const {
     return PairPower<Usual>(*this->entry(r, unit), laneId() % 4);
   }
@@ -263,13 +295,6 @@ private:
     HK_UNROLL for (u32 g = 0; g < 4; ++g) if (g < count) four |=
         u32(*global<const u8>(at + g * stride)) << 8 * g;
     return four;
-  }
-  HK_MEM void say(bool usual) const {
-    if (!usual)
-      storeLds4(unusual(), 1);
-  }
-  HK_MEM u32 unusual() const {
-    return ldsAddress(this->lds) + Base::kBytes - 16;
   }
 };
 

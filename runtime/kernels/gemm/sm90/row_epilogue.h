@@ -35,10 +35,10 @@ template <class Config> struct RowEpilogue : StoresItself {
       if (col + j * Boxes::kColumns >= args.n)
         continue;
       u8 *box = slab + j % 2 * Boxes::kBytes;
-      u32 v[Boxes::kColumns / 16][4];
+      typename Boxes::Part v[1];
       boxes.compute(j, v);
       waveBarrier();
-      Boxes::write(ldsAddress(box), v);
+      Boxes::write(ldsAddress(box), v[0]);
       waveBarrier();
       store(box, rows, col + j * Boxes::kColumns, args, epilogue);
     }

@@ -15,11 +15,11 @@
 // the codes are decoded with is read once, at the beginning, and waits in LDS
 // as a word for 128 codes.
 //
-// The blocks of a cluster have neighbouring columns and bring the boxes of A
-// for all of them in turns.
+// Blocks do not share A: in clusters of two, which bring its boxes for both,
+// they waited for each other (benchmarks/results/h200-gemm.md).
 //
-//   StreamedCodes<Problem, Cluster>::run(args, maps, block, shared, epilogue)
-//   Grid: ceil(n / columns of a tile) up to whole clusters, ceil(m / bm), 1.
+//   StreamedCodes<Problem, 1>::run(args, maps, block, shared, epilogue)
+//   Grid: ceil(n / columns of a tile), ceil(m / bm), 1.
 //   maps: A, codes of B (as bytes).
 //
 //===----------------------------------------------------------------------===//
@@ -33,13 +33,13 @@
 namespace hk {
 
 template <class Problem, int Cluster> struct StreamedCodes {
+  static_assert(Cluster == 1);
   using P = Problem;
   using B = typename P::B;
   using Decode = typename B::Decode;
   static constexpr GemmTile T = {
       P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,
-      P::kTile.wn, P::kTile.stages, P::kTile.splitK, GemmLoop::StreamedCodes,
-      Cluster};
+      P::kTile.wn, P::kTile.stages, P::kTile.splitK, GemmLoop::StreamedCodes};
   static constexpr DType D = P::kOperand;
   static constexpr int kStages = T.stages, kRow = kBulkRowBytes;
   /// Waves that multiply; one more copies.
@@ -75,7 +75,6 @@ template <class Problem, int Cluster> struct StreamedCodes {
   static_assert(kMembers * kPartFloats * 4 <= kStages * kStageBytes);
 
   struct Shared {
-    static constexpr int kCluster = Cluster > 1 ? Cluster : 0;
     u8 bytes[kLds];
   };
 
@@ -106,11 +105,11 @@ template <class Problem, int Cluster> struct StreamedCodes {
       maps[1].prefetch();
       HK_UNROLL for (int s = 0; s < kStages; ++s) {
         lds.full(s).init(1);
-        lds.empty(s).init(Cluster * kTeams * 2);
+        lds.empty(s).init(kTeams * 2);
       }
       publishBarriers();
     }
-    meetCluster<Cluster>();
+    barrier();
   }
 
   /// Asks for the stages of a block.
@@ -118,7 +117,6 @@ template <class Problem, int Cluster> struct StreamedCodes {
     const TensorMap *maps;
     Layout lds;
     int row, col, n;
-    u32 rank;
 
     template <class F> HK_MEM void forCodes(int step, F f) const {
       HK_UNROLL for (int p = 0; p < kParts; ++p)
@@ -135,15 +133,11 @@ template <class Problem, int Cluster> struct StreamedCodes {
         loadBox(lds.stage(stage) + p * kColumns * kRow, maps[1], full, from,
                 Keep::Short);
       });
-      HK_UNROLL for (int turn = 0; turn < kStreamedBoxes; turn += Cluster) {
-        int box = turn + int(rank);
-        u32 to = lds.stage(stage) + Layout::boxOfA(box);
+      HK_UNROLL for (int box = 0; box < kStreamedBoxes; ++box) {
         constexpr int columns = kStreamedDepth / kStreamedBoxes;
         BoxPlace from = {step * kStreamedDepth + box * columns, row, 0};
-        if constexpr (Cluster > 1)
-          loadBoxes(to, maps[0], full, from, (1 << Cluster) - 1, Keep::Long);
-        else
-          loadBox(to, maps[0], full, from, Keep::Long);
+        loadBox(lds.stage(stage) + Layout::boxOfA(box), maps[0], full, from,
+                Keep::Long);
       }
     }
     HK_MEM void run(int steps) const {
@@ -236,7 +230,8 @@ template <class Problem, int Cluster> struct StreamedCodes {
         }
       }
       waveBarrier();
-      lds.empty(ring.stage).template arriveEverywhere<Cluster>();
+      if (laneId() == 0)
+        lds.empty(ring.stage).arrive();
       ring.stage += kTurns;
       if (ring.stage >= kStages) {
         ring.stage -= kStages;
@@ -301,9 +296,7 @@ template <class Problem, int Cluster> struct StreamedCodes {
     i64 row = i64(block.y) * T.bm, col = i64(block.x) * kColumns;
     int steps = int((args.k + kStreamedDepth - 1) / kStreamedDepth);
     bool copies = waveId() == kWaves, leads = copies && isElected();
-    Producer producer = {maps,        lds,
-                         int(row),    int(col),
-                         int(args.n), Cluster > 1 ? clusterRank() : 0};
+    Producer producer = {maps, lds, int(row), int(col), int(args.n)};
     u8 *bytes = shared.bytes + (lds.base - ldsAddress(shared.bytes));
     Scales scales(args, bytes + kStages * kStageBytes);
     // Before the kernel in front has ended.
@@ -318,24 +311,24 @@ template <class Problem, int Cluster> struct StreamedCodes {
         producer.run(steps);
       waveBarrier();
     } else {
-      scales.read(col);
+      scales.template read<true>(col);
       barrierOfSome<1, kReaders>();
       Sums sums;
       HK_UNROLL for (auto &tall : sums)
           HK_UNROLL for (Vec<float, 4> &sum : tall) sum = Vec<float, 4>(0);
-      if (scales.isUsual())
+      if (scales.isUsual()) {
         multiply<true>(lds, scales, steps, sums);
-      else
+      } else {
+        scales.template read<false>(col);
+        barrierOfSome<1, kReaders>();
         multiply<false>(lds, scales, steps, sums);
+      }
       float *parts = reinterpret_cast<float *>(bytes);
       barrierOfSome<1, kReaders>();
       keepPart(parts, sums);
       barrierOfSome<1, kReaders>();
       finish(args, row, col, parts, epilogue);
     }
-    // Nobody ends while another may still arrive at its barriers.
-    if constexpr (Cluster > 1)
-      meetCluster<Cluster>();
   }
 };
 
