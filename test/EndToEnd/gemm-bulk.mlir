@@ -19,6 +19,7 @@
 // RUN: hk-run %t.so --check=%s --function=columns1 --dim=x.0=140
 // RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=270
 // RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=140 --data=inf
+// RUN: hk-run %t.so --check=%s --function=gate_halves --dim=x.0=600
 // RUN: hk-run %t.so --check=%s --function=quantize --dim=x.0=150
 // RUN: hk-run %t.so --check=%s --function=quantize --dim=x.0=150 --data=nan
 // RUN: hk-run %t.so --check=%s --function=batched
@@ -87,6 +88,13 @@ func.func @gate(%x: tensor<?x264xbf16>, %w: tensor<800x264xbf16>) -> tensor<?x40
   %0 = hk.matmul %x, %w transpose_b : tensor<?x264xbf16>, tensor<800x264xbf16> -> tensor<?x800xbf16>
   %1 = hk.gated_activation silu %0 : tensor<?x800xbf16> -> tensor<?x400xbf16>
   return %1 : tensor<?x400xbf16>
+}
+// 69 x 3 tiles of 128 columns and 256 rows: nine behind three rounds of 66 clusters, of which the last has columns of its
+// second half outside of the result.
+func.func @gate_halves(%x: tensor<?x24xbf16>, %w: tensor<17616x24xbf16>) -> tensor<?x8808xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x24xbf16>, tensor<17616x24xbf16> -> tensor<?x17616xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<?x17616xbf16> -> tensor<?x8808xbf16>
+  return %1 : tensor<?x8808xbf16>
 }
 func.func @quantize(%x: tensor<?x264xbf16>, %w: tensor<1152x264xbf16>) -> (tensor<?x1152xf8E4M3FN>, tensor<?x9xf32>) {
   %0 = hk.matmul %x, %w transpose_b : tensor<?x264xbf16>, tensor<1152x264xbf16> -> tensor<?x1152xbf16>

@@ -13,6 +13,7 @@
 
 #include "kernels/gemm/schedule.h"
 #include "kernels/device/problems.h"
+#include "kernels/gemm/halved_round.h"
 #include "kernels/gemm/run_walk.h"
 
 #include "gtest/gtest.h"
@@ -54,6 +55,32 @@ TEST(PersistentSchedule, BlocksShareTheTilesWhateverTheirNumber) {
         EXPECT_TRUE(taken.insert(t).second);
     EXPECT_EQ(taken.size(), schedule.count());
   }
+}
+
+TEST(HalvedRound, EveryHalfIsTakenOnceAndNoClusterHasTwoMore) {
+  for (u32 clusters : {1u, 2u, 5u, 66u})
+    for (u32 count = 0; count < 5 * clusters; ++count) {
+      HalvedRound round(count, clusters);
+      std::vector<int> taken(2 * count);
+      u32 most = 0;
+      for (u32 cluster = 0; cluster < clusters; ++cluster) {
+        u32 next = cluster, columns = 0;
+        for (; next < round.first; next += clusters, columns += 2)
+          for (u32 side : {0, 1})
+            ++taken[2 * next + side];
+        if (u32 half = next - round.first; half < round.halves) {
+          ++taken[2 * (round.first + half / 2) + half % 2];
+          ++columns;
+        }
+        most = std::max(most, columns);
+      }
+      EXPECT_EQ(taken, std::vector<int>(2 * count, 1))
+          << count << " of " << clusters;
+      // Halves where they shorten the last round, and nowhere else.
+      u32 rounds = (count + clusters - 1) / clusters, rest = count % clusters;
+      bool halves = count >= clusters && rest && 2 * rest <= clusters;
+      EXPECT_EQ(most, 2 * rounds - halves);
+    }
 }
 
 TEST(BlockSpread, TakesEveryBlockOnceAndTheOthersAmongTheFirstHalf) {

@@ -60,6 +60,23 @@ template <class Config> struct BulkRowsOfB {
         loadBox(to, map, full, from);
     }
   }
+
+  /// The same of a tile of half as many columns (half_tiles.h): its parts lie
+  /// one behind the other, too.
+  HK_MEM void fillHalf(const WarpPlace &at, int k, int batch, u32 stage) const {
+    constexpr int boxes = kBoxes / 2, sharers = Config::kSharersOfB;
+    HK_UNROLL for (int i = 0; i < kParts * boxes; ++i) {
+      if (sharers > 1 && i % sharers != int(rank))
+        continue;
+      u32 to = lds.stageB(stage) + u32(i * kBoxRows) * Config::kRow;
+      int row = at.col + i / boxes * n + i % boxes * kBoxRows;
+      BoxPlace from = {k, row, Config::kOne == OneMatrix::OfB ? 0 : batch};
+      if constexpr (sharers > 1)
+        loadBoxes(to, map, lds.full(stage), from, (1 << sharers) - 1);
+      else
+        loadBox(to, map, lds.full(stage), from);
+    }
+  }
 };
 
 /// Threads: 1, or a warp where tiles are found by all of its lanes. BoxRows: of
@@ -84,10 +101,13 @@ struct BulkLoader {
   HK_MEM void begin(const WarpPlace &) const {}
   HK_MEM void finish() const {}
 
+  /// `Half`: of a tile of half as many columns.
+  template <bool Half = false>
   HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
     LdsBarrier full = b.lds.full(stage);
     int boxes = boxesOf(at);
-    full.expect(Config::kBytesB + boxes * BoxRows * Config::kRow);
+    full.expect(Config::kBytesB / (Half ? 2 : 1) +
+                boxes * BoxRows * Config::kRow);
     int k = at.k0 + step * Config::T.bk;
     int batch = Config::T.splitK > 1 ? at.matrix % batches : at.matrix;
     constexpr int sharers = Config::kSharersOfA;
@@ -100,7 +120,10 @@ struct BulkLoader {
       else
         loadBox(to, maps[0], full, from);
     }
-    b.fill(at, k, batch, stage);
+    if constexpr (Half)
+      b.fillHalf(at, k, batch, stage);
+    else
+      b.fill(at, k, batch, stage);
   }
 
 private:

@@ -15,6 +15,8 @@
 //   tiles.takeResults(place)    the same for who stores, where that is more
 //   tiles.rowsOf(place, first)  rows first to first + 15 of that tile (rows.h)
 //   tiles.scalesOfB(place)      address of the scales along k of its matrix
+//   tiles.takeHalf(place)       if it has halves (half_tiles.h): the block's
+//                               only one, behind its tiles
 //   loader                      bulk_loader.h
 //   epilogue                    a functor of vectors (problem.h), of boxes
 //                               (box_epilogue.h) or of rows (row_epilogue.h)
@@ -27,6 +29,7 @@
 #include "kernels/gemm/sm90/accumulate.h"
 #include "kernels/gemm/sm90/box_epilogue.h"
 #include "kernels/gemm/sm90/bulk_loader.h"
+#include "kernels/gemm/sm90/half_tiles.h"
 #include "kernels/gemm/sm90/row_epilogue.h"
 #include "kernels/gemm/sm90/slab_epilogue.h"
 #include "kernels/gemm/sm90/tile_sender.h"
@@ -137,6 +140,13 @@ private:
         ring.advance();
       }
     }
+    if constexpr (requires { &Tiles::takeHalf; })
+      if (WarpPlace at; tiles.takeHalf(at) && loader.works())
+        for (int step = 0; step < at.steps; ++step) {
+          lds.empty(ring.stage).wait(ring.phase ^ 1);
+          loader.template fill<true>(at, step, ring.stage);
+          ring.advance();
+        }
     loader.finish();
   }
 
@@ -176,6 +186,10 @@ private:
       if (rows.any())
         results.run(d, rows, at.col, args, slab, epilogue);
     }
+    if constexpr (requires { &Tiles::takeHalf; })
+      if (WarpPlace at; tiles.takeHalf(at))
+        consumeHalf(reader, tiles, at, group * 4 + warp, args, maps, slab,
+                    epilogue);
     Sum::endTiles(group);
     results.finish();
   }

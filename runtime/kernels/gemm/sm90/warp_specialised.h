@@ -38,18 +38,19 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
   static constexpr int kRows = T.bm * Cluster;
 
   /// Which tiles the block takes.
-  template <class Schedule> struct Tiles {
+  template <class Schedule> struct WholeTiles {
     Schedule schedule;
     const GemmArgs &args;
     u32 rank;
     u32 next, stride;
 
-    HK_MEM Tiles(const Schedule &schedule, const GemmArgs &args, u32 rank,
-                 u32 block)
+    HK_MEM WholeTiles(const Schedule &schedule, const GemmArgs &args, u32 rank,
+                      u32 block)
         : schedule(schedule), args(args), rank(rank), next(block / Cluster),
           stride(blockCountX() / Cluster) {}
-    HK_MEM bool take(WarpPlace &at) {
-      if (next >= schedule.count())
+    HK_MEM bool take(WarpPlace &at) { return takeBefore(at, schedule.count()); }
+    HK_MEM bool takeBefore(WarpPlace &at, u32 end) {
+      if (next >= end)
         return false;
       TileWork work = schedule.at(next);
       next += stride;
@@ -63,6 +64,38 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
       return {at, first};
     }
     HK_MEM u64 scalesOfB(const WarpPlace &) const { return args.b.fold.data; }
+  };
+
+  /// The same with halves of those that a last round would have few of.
+  template <class Schedule> struct HalvedTiles : WholeTiles<Schedule> {
+    using Whole = WholeTiles<Schedule>;
+    using Whole::args, Whole::next, Whole::schedule, Whole::stride;
+
+    u32 end;
+
+    HK_MEM HalvedTiles(const Schedule &schedule, const GemmArgs &args, u32 rank,
+                       u32 block)
+        : Whole(schedule, args, rank, block),
+          end(HalvedRound(schedule.count(), stride).first) {}
+    HK_MEM bool take(WarpPlace &at) { return Whole::takeBefore(at, end); }
+    HK_MEM bool takeHalf(WarpPlace &at) {
+      HalvedRound round(schedule.count(), stride);
+      u32 half = next - round.first;
+      if (half >= round.halves)
+        return false;
+      next = round.first + half / 2;
+      if (!Whole::take(at))
+        return false;
+      at.col += half % 2 * (P::kCols / 2);
+      return true;
+    }
+  };
+
+  template <class Schedule, bool Halves> struct PickTiles {
+    using Type = WholeTiles<Schedule>;
+  };
+  template <class Schedule> struct PickTiles<Schedule, true> {
+    using Type = HalvedTiles<Schedule>;
   };
 
   template <class Epilogue>
@@ -87,7 +120,12 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
     typename Config::Layout lds(shared);
     Loop::template begin<SendsTiles<Epilogue>>(maps, lds);
     u32 rank = Cluster > 1 ? clusterRank() : 0;
-    Tiles tiles(scheduleOf(args, epilogue), args, rank, block.x);
+    auto schedule = scheduleOf(args, epilogue);
+    using Schedule = decltype(schedule);
+    using Results = typename PickEpilogue<Config, Epilogue>::Type;
+    using Tiles = typename PickTiles<
+        Schedule, kHasHalves<Config, typename Loop::Sum, Results>>::Type;
+    Tiles tiles(schedule, args, rank, block.x);
     Loop::run(tiles, Loader(maps, lds, rank, args), args, maps, lds,
               shared.bytes, epilogue);
   }
