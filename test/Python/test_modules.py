@@ -121,6 +121,13 @@ def test_attention():
     assert graph.mlir.count("hk.gather_elements %mask [%head, %i, %j]") == 1
 
 
+def test_rows_behind_sums():
+    """A sum over a dim in front leaves nothing behind the rows."""
+    imported(Of(shares=lambda x: x.sum(1).softmax(-1), norm=lambda x: F.layer_norm(x.sum(1), (8,)),
+                product=lambda x: x.sum(1) @ torch.ones(8, 3, dtype=x.dtype),
+                largest=lambda x: x.sum(1).amax(-1)), rows(3, 4, 6, 8))
+
+
 def test_a_block():
     """A transformer's layer, written by hand."""
     class Block(torch.nn.Module):

@@ -173,7 +173,16 @@ class Builder:
 
     def dense(self, v: Value) -> Value:
         """Stored in logical order, without unit dims."""
-        return self.permuted(self.unrepeated(v), range(len(v.dims)))
+        return self._tight(self.permuted(self.unrepeated(v), range(len(v.dims))))
+
+    def _tight(self, v: Value) -> Value:
+        """Without stored dims that are no logical dim's: those of a reduction, of one element."""
+        kept = sorted(p for p in v.dims if p is not None)
+        if len(kept) == len(v.stored):
+            return v
+        made = self.reshaped(v, tuple(v.stored[p] for p in kept))
+        return made._replace(shape=v.shape, dims=tuple(
+            None if p is None else kept.index(p) for p in v.dims))
 
     def unrepeated(self, v: Value) -> Value:
         """What repeats is repeated in memory."""
@@ -275,7 +284,7 @@ class Builder:
         last = len(v.dims) - 1
         if v.dims[last] is None:
             v = self.full(v)
-        return self.permuted(v, [d for d in v.order if d != last] + [last])
+        return self._tight(self.permuted(v, [d for d in v.order if d != last] + [last]))
 
     def sliced(self, v: Value, dim: int, start: Size, length: Size, step: int = 1) -> Value:
         """A slice of one dim."""
