@@ -11,7 +11,7 @@ import hk.torch._gguf as stored  # noqa: E402
 
 torch.set_num_threads(1)
 WIDTH, HIDDEN, WORDS, HEADS, LAYERS = 256, 512, 97, 4, 2
-KINDS = ["Q4_0", "Q4_1", "Q8_0", "Q4_K"]
+KINDS = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"]
 
 
 def blocks(kind, shape, generator):
@@ -19,9 +19,10 @@ def blocks(kind, shape, generator):
     number = gguf.GGMLQuantizationType[kind]
     elements, size = gguf.GGML_QUANT_SIZES[number]
     data = generator.integers(0, 256, (*shape[:-1], shape[-1] // elements, size), dtype=np.uint8)
-    for i in range(2 if kind in ("Q4_1", "Q4_K") else 1):
+    for i in range(2 if kind in ("Q4_1", "Q5_1", "Q4_K", "Q5_K") else 1):
         scale = generator.uniform(-0.02, 0.02, data.shape[:-1]).astype(np.float16)
-        data[..., 2 * i:2 * i + 2] = scale[..., None].view(np.uint8)
+        at = 2 * i if kind != "Q6_K" else size - 2
+        data[..., at:at + 2] = scale[..., None].view(np.uint8)
     return data.reshape(*shape[:-1], -1), number
 
 
@@ -70,11 +71,13 @@ def test_codes_are_the_values(kind):
     found = stored.READERS[kind](data)
     assert np.array_equal(found.values().numpy(), gguf.quants.dequantize(data, number))
     columns = 512 // (2 if found.element == "ui4" else 1)
-    assert found.codes.shape == (5, columns) and found.scales.shape == (5, 16)
+    assert found.codes.shape == (5, columns)
+    assert found.scales.shape == (5, 32 if kind == "Q6_K" else 16)
 
 
 @pytest.mark.parametrize("kind,dtype", [("Q4_0", "float32"), ("Q4_1", "bfloat16"),
-                                        ("Q4_K", "float32")])
+                                        ("Q4_K", "float32"), ("Q5_K", "bfloat16"),
+                                        ("Q6_K", "float32")])
 def test_model_keeps_its_codes(tmp_path, kind, dtype):
     path = write(tmp_path / "m.gguf", kind, "Q8_0")
     model = hk.torch.read(path)
@@ -89,6 +92,12 @@ def test_model_keeps_its_codes(tmp_path, kind, dtype):
             and "proj" in n and ".scales" not in n and ".offsets" not in n]
     assert wide == [f"model.layers.{i}.mlp.up_proj.weight" for i in range(LAYERS)]
     hk.torch.check(model, graph, threads=1)
+
+
+def test_a_type_that_gguf_py_does_not_read(tmp_path):
+    path = write(tmp_path / "m.gguf", "Q8_K", "Q8_0")
+    with pytest.raises(hk.UnsupportedModel, match="Q8_K is not yet implemented; quantise the model again"):
+        hk.torch.read(path)
 
 
 def test_what_is_no_gguf_type_is_left(tmp_path):

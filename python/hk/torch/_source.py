@@ -110,6 +110,8 @@ def _why(error: Exception) -> str:
 
 def _remedy(error: Exception, folder: pathlib.Path, options: dict) -> str:
     """What to do about it."""
+    if "gguf_file" in options and isinstance(error, NotImplementedError):
+        return "; quantise the model again, to a type that gguf-py reads (Q8_0, Q6_K, Q4_K, ..)"
     if "gguf_file" in options:
         return ("; where the file is damaged or cut off, copy it again; of other architectures, "
                 "import the folder that the file was made of")
