@@ -115,8 +115,8 @@ def generate(options: argparse.Namespace) -> int:
     progress.done()
     ids = _encode(tokenizer, options.prompt, options.raw)
     if context and len(ids) + options.tokens > context:
-        raise InvalidArgument(f"a prompt of {len(ids)} tokens and --tokens={options.tokens} are more "
-                              f"than the model's context of {context}; shorten the prompt, or ask "
+        raise InvalidArgument(f"a prompt of {len(ids)} tokens and --tokens={options.tokens} are "
+                              f"more than the model's context of {context}; shorten the prompt, or ask "
                               f"for at most {max(context - len(ids), 0)} tokens")
     stop = {tokenizer.eos_token_id} - {None}
     decoder = Decoder(loaded["forward"], 1, len(ids) + options.tokens)

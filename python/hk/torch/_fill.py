@@ -73,7 +73,8 @@ def _pad(b: Builder, result: Result, x: Value, pads: list, value: float = 0) -> 
 def _padded(b: Builder, x: Value, dim: int, size: Size, before: int, after: int, value: float
             ) -> Value:
     """hk.pad appends to the last dim, here `dim` and what lies behind it in memory; what goes in
-    front is cut off and joined again. A dim whose size a call tells is joined with what is added."""
+    front is cut off and joined again. What is added to a dim whose size a call tells is joined with
+    it."""
     if not isinstance(size, int):
         added = [b.unrepeated(_filled(b, Result((*x.shape[:dim], n, *x.shape[dim + 1:]), x.element),
                                       value)) if n else None for n in (before, after)]

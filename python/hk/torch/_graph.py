@@ -250,9 +250,9 @@ def _require_asked(model: torch.nn.Module, dtype: torch.dtype, context: int | No
                    ) -> None:
     """Arguments of `export` that nothing can be made of."""
     if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
-        raise InvalidArgument(f"model: expected a model of transformers, got {type(model).__name__}; "
-                              "hk.torch.read reads one from a folder, hk.torch.export_module imports "
-                              "any other nn.Module")
+        raise InvalidArgument(f"model: expected a model of transformers, got "
+                              f"{type(model).__name__}; hk.torch.read reads one from a folder, "
+                              "hk.torch.export_module imports any other nn.Module")
     _require_dtype(dtype)
     for name, value, most in (("context", context, LONGEST_CONTEXT), ("block", block, 1 << 16)):
         if value is not None and not 1 <= value <= most:
@@ -265,7 +265,8 @@ def _require_asked(model: torch.nn.Module, dtype: torch.dtype, context: int | No
 
 def _require_dtype(dtype: torch.dtype) -> None:
     if dtype not in DTYPES:
-        raise InvalidArgument(f"dtype: expected one of {', '.join(map(str, DTYPES))}, got {dtype!r}")
+        raise InvalidArgument(f"dtype: expected one of {', '.join(map(str, DTYPES))}, got "
+                              f"{dtype!r}")
 
 
 def _require_values(model: torch.nn.Module, graph: Graph) -> None:

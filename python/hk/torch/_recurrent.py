@@ -123,8 +123,8 @@ class Recurrent:
                                    "silu and none")
         if weight.shape[1] not in CONV_WIDTHS:
             raise UnsupportedModel(f"causal_conv1d_fn: a convolution of width {weight.shape[1]}; "
-                                   f"hk.causal_conv1d has {', '.join(map(str, CONV_WIDTHS))}. Import "
-                                   "what is around such layers with export_module")
+                                   f"hk.causal_conv1d has {', '.join(map(str, CONV_WIDTHS))}. "
+                                   "Import what is around such layers with export_module")
         layer = self._count("conv")
         self.states.append(State(f"conv_{layer}", (weight.shape[1] - 1, weight.shape[0])))
         return torch.ops.hk.causal_conv1d(x, weight, bias, self.extents(), activation is not None,

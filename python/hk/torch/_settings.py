@@ -25,7 +25,7 @@ def require_same(model: torch.nn.Module, before: Settings, tokens: int) -> None:
         if (now := after.get((module, name), value)) != value:
             raise UnsupportedModel(
                 f"{type(model).__name__}: a run of {tokens} tokens changes {name} of "
-                f"{module or 'the model'} from {value!r} to {now!r}: how it computes depends on how "
-                "long sequences are, which a graph does not. Choose one way for all: where the "
-                f"configuration has it, set {name} to {now!r} (in config.json, or model.config before "
-                "the model is made)")
+                f"{module or 'the model'} from {value!r} to {now!r}: how it computes depends on "
+                "how long sequences are, which a graph does not. Choose one way for all: where the "
+                f"configuration has it, set {name} to {now!r} (in config.json, or model.config "
+                "before the model is made)")

@@ -157,5 +157,5 @@ def read_tokenizer(path: str | os.PathLike) -> typing.Any:
         return transformers.AutoTokenizer.from_pretrained(folder, **options)
     except Exception as error:  # Whatever is wrong with files of others is raised as anything.
         raise UnsupportedModel(f"'{path}' has no tokenizer that transformers reads: {_why(error)}; "
-                               "copy tokenizer.json and tokenizer_config.json of the model there, or "
-                               "call its function with ids (hk.Decoder)") from error
+                               "copy tokenizer.json and tokenizer_config.json of the model there, "
+                               "or call its function with ids (hk.Decoder)") from error
