@@ -25,7 +25,8 @@ that follow each other, the sides in turns: of up to 64 tokens of a graph of cal
 routings. dense: torch's product of as many rows and one matrix, without gather and gate. Rates:
 TFLOP/s, and of up to 64 tokens the touched matrices' bytes in GB/s beside those that a copy of
 1 GiB moves. torch has no grouped product with scales of blocks: `blocks` is beside one with
-scales of rows, `mxfp4` beside one of bf16 weights. HK_HOME: see python/README.md.
+scales of rows, `mxfp4` beside one of bf16 weights. triton, where it is installed: moe_triton.py in
+the fastest of its tiles, behind its `up` the gate as torch has it. HK_HOME: see python/README.md.
 """
 
 import functools
@@ -38,8 +39,9 @@ import gemm
 
 # Experts, experts of a token, columns in and between, kinds.
 SHAPES = {"mixtral": (8, 2, 4096, 14336, ("bf16", "columns")), "qwen3": (128, 8, 2048, 768, ("bf16",)),
-          "deepseek": (256, 8, 7168, 2048, ("fp8", "blocks")), "gptoss": (128, 4, 2880, 2880, ("bf16", "mxfp4"))}
-TOKENS = {"gptoss": (1, 64), "mixtral": (16, 512, 4096), "qwen3": (16, 512, 4096), "deepseek": (1, 64, 4096)}
+          "deepseek": (256, 8, 7168, 2048, ("fp8", "blocks")), "gptoss": (128, 4, 2880, 2880, ("bf16", "mxfp4")),
+          "llama4": (16, 1, 5120, 8192, ("bf16",))}
+TOKENS = (1, 64, 512, 4096)
 LOOPS = {"blocks": "blocks", "warp": "warp_specialised", "model": None}
 FP4 = (0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6)
 PARTS = ("up", "down", "sorted_up", "sorted_down")
@@ -102,14 +104,14 @@ def text(loop, wanted=lambda *product: True):
             "".join(product_text(*p) for p in products() if wanted(*p)) + "}\n")
 
 
-def sorted_blocks(torch, order, bounds, e):
+def sorted_blocks(torch, order, bounds, e, block=BLOCK):
     """The expert of each block, and the ids at its places, -1 for none."""
     counts = bounds[1:] - bounds[:-1]
-    blocks = (counts + BLOCK - 1) // BLOCK
-    most = (len(order) + min(e, len(order)) * (BLOCK - 1) + BLOCK - 1) // BLOCK
-    first = (blocks.cumsum(0) - blocks) * BLOCK
+    blocks = (counts + block - 1) // block
+    most = (len(order) + min(e, len(order)) * (block - 1) + block - 1) // block
+    first = (blocks.cumsum(0) - blocks) * block
     of = torch.repeat_interleave(torch.arange(e, device="cuda"), counts.long())
-    ids = torch.full((most * BLOCK,), -1, dtype=torch.int32, device="cuda")
+    ids = torch.full((most * block,), -1, dtype=torch.int32, device="cuda")
     ids[first[of] + torch.arange(len(order), device="cuda") - bounds[:-1][of]] = order
     experts = torch.full((most,), -1, dtype=torch.int32, device="cuda")
     used = torch.repeat_interleave(torch.arange(e, device="cuda"), blocks.long())
@@ -265,6 +267,25 @@ def copy_gbps(torch):
     return 2 * a.numel() / min(mean_us(torch, lambda: b.copy_(a), 5) for _ in range(4)) * 1e-3
 
 
+def add_triton(torch, product, gate, calls, good, row):
+    """The Triton product of moe_triton.py as a side, of its best configuration; its error without a gate."""
+    try:
+        import moe_triton
+    except ImportError:
+        return
+    side = moe_triton.Product(torch, product, sorted_blocks)
+    gate = gate if product.up else None
+    best = side.fastest(mean_us, gate)
+    if best is None:
+        return
+    row["triton_tile"] = "x".join(map(str, best[0]))
+    own = [side.call(*r, best[0], gate) for r in product.routings]
+    calls["triton"] = [call for call, _ in own]
+    if not product.up:
+        calls["triton"][0]()
+        row["triton_error"] = ((own[0][1].float() - good).norm() / good.norm()).item()
+
+
 def measure(torch, programs, gate, copied, model, kind, part, tokens):
     product = Product(torch, model, kind, part, tokens)
     name = f"{model}_{kind}_{part}"
@@ -277,6 +298,8 @@ def measure(torch, programs, gate, copied, model, kind, part, tokens):
         off = outs[0].float() - good
         row[f"{side}_error"] = (off.norm() / good.norm()).item()
         row[f"{side}_worst_error"] = (off.norm(dim=-1) / good.norm(dim=-1)).max().item()
+    if kind != "columns":
+        add_triton(torch, product, gate, calls, good, row)
     del good
     peers = [product.peers(*r, gate) for r in product.routings]
     calls["torch"] = [p[0] for p in peers]
@@ -382,7 +405,7 @@ def main():
         return torch.nn.functional.silu(a) * b
     copied = copy_gbps(torch)
     print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "copy_GBps": round(copied)}))
-    todo = [(p, n) for p in products() for n in TOKENS[p[0]]]
+    todo = [(p, n) for p in products() for n in TOKENS]
     # In the order of the names, if there are any.
     for wanted in sys.argv[3:] or [""]:
         for product, tokens in todo:
