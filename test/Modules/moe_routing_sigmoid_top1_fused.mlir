@@ -1,7 +1,7 @@
 // The router of Llama 4: logits, a sigmoid, the best expert and its weight; and a second
-// column for the expert that all tokens share. Two launches, the product and the selection:
-// a selection needs the whole row (needs-whole-row), which is of several tiles of a product.
-// HK-LAUNCHES: 2
+// column for the expert that all tokens share. One launch: a block of the product has whole rows,
+// so its epilogue chooses their best column.
+// HK-LAUNCHES: 1
 // HK-DIMS: x.0=1
 // HK-DIMS: x.0=16
 // HK-DIMS: x.0=33

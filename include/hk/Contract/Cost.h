@@ -79,6 +79,8 @@ struct GemmSize {
   /// Rows of a matrix of the batch come in blocks of so many places, of which
   /// the last is filled up; 0: they follow each other.
   int64_t block = 0;
+  /// Groups that have rows are fewer than groups, and a row each.
+  bool fewGroups = false;
 };
 
 constexpr double costMax(double a, double b) { return a > b ? a : b; }
@@ -239,6 +241,8 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   step = costMax(step, isSwapped(tile) ? kChainClocks : 0);
   if (!shape.grouped)
     step = costMax(step, clocksFromCache(target, tile, rowTiles * columnTiles));
+  if (shape.powersOfCodes)
+    step = costMax(step, kDecodeClocks * tile.bn);
   double clocks = ceilDiv(double(size.k), tile.bk) * step +
                   C::kEpilogueClocks * tile.bn / 256;
   double compute =
@@ -252,6 +256,9 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
     memory =
         costMax(memory, columnTiles * rows * kBulkRowBytes *
                             ceilDiv(double(size.k), tile.bk) / C::kCacheBytes);
+  if (size.fewGroups)
+    memory = tilesFromMemory(gemmBytes(shape, size), rowTiles * columnTiles,
+                             double(clusters), target.memoryGBps * 1e3 * share);
   double apart = shape.grouped ? C::kGroupsApart * (compute + memory) : 0;
   return target.launchMicroseconds + costMax(compute, memory) + apart;
 }

@@ -21,6 +21,11 @@ namespace hk {
 /// for, and added.
 inline constexpr double kChainClocks = 600;
 
+/// In which a warpgroup decodes 64 codes of a row of B: GPT-OSS' products of
+/// 512 and 4,096 tokens took 836 and 1222 us on an H100
+/// (benchmarks/results/h200-moe.md), 10 to 11 for each column of a tile.
+inline constexpr double kDecodeClocks = 10;
+
 /// `rows` in boxes.
 constexpr double rowsInBoxes(int64_t rows) {
   int64_t boxes = (rows + kGroupBoxRows - 1) / kGroupBoxRows;
@@ -42,6 +47,30 @@ constexpr double rowsFromCache(const GemmTile &tile, int64_t rows) {
   double tiles = double(rows) / tile.bm + 0.5;
   return (tiles < 1 ? 1 : tiles) * tile.bn + rowsInBoxes(rows);
 }
+
+/// What a unit draws of the memory in a microsecond, however few do: GPT-OSS'
+/// down product of one token in bf16, 66 MB in 45 tiles, took 32.8 us on an
+/// H100, of which some four are its begin (benchmarks/results/h200-moe.md).
+inline constexpr double kUnitBytes = 50e3;
+
+/// Microseconds in which `tiles` tiles get `bytes` from a memory of `rate`
+/// bytes a microsecond, `units` at a time: a last round of few is bound by what
+/// they draw.
+constexpr double tilesFromMemory(double bytes, double tiles, double units,
+                                 double rate) {
+  auto roundsOf = [&](double count, double atOnce) {
+    double drawn = atOnce * kUnitBytes;
+    return bytes / tiles * count / (drawn < rate ? drawn : rate);
+  };
+  double last = tiles - double(int64_t(tiles / units)) * units;
+  return (tiles > last ? roundsOf(tiles - last, units) : 0) +
+         (last > 0 ? roundsOf(last, last) : 0);
+}
+
+static_assert(tilesFromMemory(1e6, 10, 100, 1e6) == 2 &&
+              tilesFromMemory(3e6, 150, 100, 1e6) ==
+                  tilesFromMemory(3e6, 200, 100, 1e6) &&
+              tilesFromMemory(1e6, 100, 100, 1e6) == 1);
 
 static_assert(rowsInBoxes(96) == 96 && rowsInBoxes(97) == 128);
 static_assert(rowsFromCache({128, 128, 128, 2, 1, 6, 1}, 96) ==

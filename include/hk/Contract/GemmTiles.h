@@ -211,6 +211,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     warpSpecialised(256, 5, false, 5, /*groups=*/1),
     warpSpecialised(256, 5, false, 1, /*groups=*/1),
     warpSpecialised(128, 8, true, 1, /*groups=*/1),
+    warpSpecialised(64, 13, true, 1, /*groups=*/1),
     skinny(8, 64, 10, 1),
     skinny(8, 64, 10, 2),
     skinny(8, 64, 10, 4),
@@ -362,6 +363,8 @@ struct GemmShapeClass {
   /// What they are decoded with is a word for every 128 of a row, and tensor
   /// maps can describe both operands.
   bool streamedCodes = false;
+  /// They are fp4 whose blocks of 32 have a power of two each.
+  bool powersOfCodes = false;
   /// The scaled matrix instruction takes the operands as they lie in memory;
   /// their types then.
   bool microscaled = false;
@@ -402,6 +405,11 @@ constexpr int32_t gemmColumns(const GemmTile &tile, bool pair) {
 
 constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
                                    const GemmShapeClass &shape) {
+  // Codes of groups are decoded on their way, by the warpgroup that copies.
+  if (shape.grouped && shape.powersOfCodes && shape.operand == DType::BF16)
+    return row.cluster == 1 && !isSwapped(tile) && shape.group == 0 &&
+           (tile.bn == 256 || tile.bn == 128) &&
+           (tile.wm > 1 || tile.bn == 128);
   if (!shape.bulk || shape.operand == DType::F32)
     return false;
   if (isFp8(shape.operand) && !row.fp8)
@@ -415,6 +423,9 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   // Few rows of one matrix have loops of their own; a cluster of such tiles has
   // some hundred.
   if (!shape.grouped && row.wm == 1 && row.wn == 1 && row.cluster == 1)
+    return false;
+  // Columns of the result are stored in whole panels.
+  if (shape.pair && gemmColumns(tile, true) < kBulkPanelColumns)
     return false;
   // A half of a pair has one scale of B; tried with groups only.
   if (shape.scaled &&

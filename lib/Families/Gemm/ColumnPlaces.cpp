@@ -85,6 +85,8 @@ Verdict ColumnPlaces::add(Operation *op) {
       .Case([&](tensor::CastOp cast) {
         return place(cast.getResult(), *find(cast.getSource()));
       })
+      // What is chosen is of no column.
+      .Case([](TopkOp) { return Verdict::accept(); })
       .Case([&](TransposeOp transpose) { return addTranspose(transpose); })
       .Case([&](ConcatOp concat) { return addConcat(concat); })
       .Case([&](RopeOp rope) { return addRope(rope); })

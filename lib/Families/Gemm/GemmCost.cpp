@@ -14,6 +14,8 @@
 
 #include "hk/Contract/Slices.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -59,6 +61,59 @@ static ::hk::GemmShapeClass classOf(KernelOp kernel, GemmPlan gemm,
   size.bytesB = bytesOf(b.data);
   size.bytesOut = bytesOf(gemm.matmul.getResult());
   return size;
+}
+
+/// The quickest tile's time for `rows` rows of one product whose operands are
+/// aligned.
+static double quickest(GemmPlan gemm, const ::hk::Target &target,
+                       int64_t rows) {
+  constexpr int64_t kAligned = 16;
+  ::hk::GemmShapeClass shape = shapeClassOf(gemm, target, kAligned, kAligned);
+  auto extent = [](RankedTensorType type, int64_t dim) {
+    return type.isDynamicDim(dim) ? kTypicalExtent : type.getDimSize(dim);
+  };
+  ProductOpInterface product = gemm.matmul;
+  RankedTensorType lhs = tensorType(product.getLhs());
+  RankedTensorType rhs = tensorType(product.getRhs());
+  ::hk::GemmSize size = {};
+  size.m = rows;
+  size.n = extent(rhs, product.getRhsDim(MatmulDim::N));
+  size.k = extent(lhs, product.getLhsDim(MatmulDim::K));
+  size.batches = 1;
+  size.bytesA = bytesOf(gemm.operand(GemmSide::Lhs).data);
+  size.bytesB = bytesOf(gemm.operand(GemmSide::Rhs).data);
+  size.bytesOut = bytesOf(product.getResult());
+  double best = std::numeric_limits<double>::max();
+  ::hk::GemmTileTable table = ::hk::gemmTiles(target);
+  for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
+    ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
+    if (::hk::gemmTileFits(row, target, shape) &&
+        ::hk::gemmLds(target, tile, shape) <= target.ldsBytes)
+      best = std::min(best, ::hk::gemmMicroseconds(target, tile, shape, size));
+  }
+  return best;
+}
+
+Verdict mlir::hk::bestVerdict(GemmPlan with, GemmPlan without,
+                              const ::hk::Target &target) {
+  RankedTensorType lhs = tensorType(with.matmul.getLhs());
+  int64_t row = gemmDims(with.matmul).row;
+  SmallVector<int64_t> counts = {1, 64, 512, 4096};
+  if (!lhs.isDynamicDim(row))
+    counts = {std::max<int64_t>(lhs.getDimSize(row), 1)};
+  for (int64_t rows : counts) {
+    double one = quickest(with, target, rows);
+    double two = quickest(without, target, rows) + target.launchMicroseconds;
+    if (one > two)
+      return Verdict::refuse(
+          Reason::CostlierFused,
+          llvm::formatv("the best of the columns of {0} rows, chosen where a "
+                        "block has all of them, takes {1:f1} us, in a launch "
+                        "of its own {2:f1}",
+                        rows, one, two)
+              .str());
+  }
+  return Verdict::accept();
 }
 
 SmallVector<int64_t> mlir::hk::gemmSharedThreads(KernelOp kernel,

@@ -13,9 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emission/ArgumentWords.h"
-#include "Emission/Puller.h"
+#include "EpiloguePuller.h"
 #include "GemmLoops.h"
-#include "GemmPlan.h"
 #include "PlaceStores.h"
 
 #include "hk/Contract/Exchange.h"
@@ -25,9 +24,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static Type elementTypeOf(Value value) {
-  return cast<ShapedType>(value.getType()).getElementType();
-}
 static unsigned argument(Value value) {
   return cast<BlockArgument>(value).getArgNumber();
 }
@@ -38,202 +34,8 @@ static double limitOf(QuantizeOp op) {
       ::hk::info(*dtypeOf(elementTypeOf(op.getQuantized()))).maxFinite;
   return largest != 0 ? largest : 127; // i8
 }
-static int64_t rankOf(Value value) {
-  return cast<ShapedType>(value.getType()).getRank();
-}
 
 namespace {
-
-/// Pulls the epilogue of one vector of columns. `zeros`: of a row of zeros,
-/// that no product gives.
-class EpiloguePuller : public Puller {
-public:
-  EpiloguePuller(KernelOp kernel, const DimSymbols &dims, CodeWriter &out,
-                 GemmPlan gemm, int vec, bool zeros = false)
-      : Puller(kernel, dims, out), gemm(gemm), layout(gemmDims(gemm.matmul)),
-        width(vec), zeros(zeros) {
-    declareArguments();
-    row = symbol("row");
-    if (vec == 1) {
-      column = symbol("col");
-    } else {
-      // Written as a multiple, so that accesses know their alignment.
-      out.line("[[maybe_unused]] const i64 vector = col / " + Twine(vec) + ";");
-      column = symbol("vector") * vec;
-    }
-    group = symbol("batch");
-    AffineExpr rest = group;
-    batch.resize(layout.batch.size());
-    for (int64_t i = int64_t(batch.size()) - 1; i >= 0; --i) {
-      AffineExpr size = sizeOf(gemm.matmul.getLhs(), layout.batch[i]);
-      // What is left belongs to the outermost dim, the slice of k if there are
-      // any.
-      bool outermost = i == 0 && sliceDims() == 0;
-      batch[i] = outermost ? rest : rest % size;
-      rest = rest.floorDiv(size);
-    }
-    slice = rest;
-    bind(gemm.matmul.getResult(),
-         [this](ArrayRef<AffineExpr> position, int count) {
-           return product(position, count);
-         });
-  }
-
-  /// Where the vector lies in a value of the product's rank.
-  Position here(AffineExpr last) {
-    Position position(rankOf(gemm.matmul.getResult()), constantZero());
-    if (sliceDims())
-      position.front() = slice;
-    for (auto [index, dim] : llvm::enumerate(layout.batch))
-      position[sliceDims() + dim] = batch[index];
-    // With M == 1 the rows are a batch dim and M itself stays 0.
-    position[resultRowDim()] = row;
-    position.back() = last;
-    return position;
-  }
-  AffineExpr columns() { return column; }
-
-  /// Stores elements in the bits that they have in memory.
-  void storeBits(unsigned operand, ArrayRef<AffineExpr> position, int vec,
-                 StringRef bits) {
-    BlockArgument argument = kernel.getSpecBlock().getArgument(operand);
-    std::string packed = "Packed<" + dtypeText(elementTypeOf(argument)) + ", " +
-                         std::to_string(vec) + ">";
-    code().line("storePacked" + accessText(argument, position, vec) +
-                ", bitCast<" + packed + ">(" + bits + "));");
-  }
-
-  Expr statistic(Operation *, Value, RowReduction, int64_t,
-                 ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
-                 int) override {
-    return {"in.stat", {"float"}, code().depth()};
-  }
-
-private:
-  AffineExpr constantZero() {
-    return getAffineConstantExpr(0, gemm.matmul->getContext());
-  }
-  int64_t sliceDims() { return gemm.matmul.getNumSliceDims(); }
-  int64_t resultRowDim() {
-    int64_t rank = rankOf(gemm.matmul.getResult()) - sliceDims();
-    bool oneRow = int64_t(layout.batch.size()) != rank - 2;
-    return sliceDims() + (oneRow ? layout.row : rank - 2);
-  }
-
-  /// The product at `position`, scaled and rounded.
-  Expr product(ArrayRef<AffineExpr> position, int count) {
-    Value result = gemm.matmul.getResult();
-    Type type = elementTypeOf(result);
-    CType carrier = carrierOf(type, count);
-    if (zeros)
-      return splat(carrier, {"0", {carrier.element}});
-    StringRef source = "in.acc";
-    AffineExpr offset = simplify(position.back() - column);
-    if (gemm.alternates()) {
-      offset = simplify(position.back() - column * 2);
-      source = simplify(offset % 2) == constantZero() ? "in.acc" : "in.pair";
-      offset = simplify(offset.floorDiv(2));
-    } else if (gemm.gated) {
-      int64_t half =
-          cast<ShapedType>(gemm.gated.getResult().getType()).getShape().back();
-      if (isUpperHalf(offset, half)) {
-        source = "in.pair";
-        offset = simplify(offset - half);
-      }
-    }
-    Expr value = {source.str(), {carrier.element, width}};
-    if (count != width)
-      value = splat(carrier, laneOf(value, text(offset)));
-    if (!isa<FloatType>(type))
-      return value;
-    // Sums of integers are integers.
-    value = call("convertTo<float>", value);
-    if (gemm.scaleUse(GemmSide::Lhs) == ScaleUse::Outer)
-      value = value * rowScale(position);
-    if (gemm.scaleUse(GemmSide::Rhs) == ScaleUse::Outer)
-      value = value * columnScale(position, count);
-    if (GroupedMatmulOp grouped = gemm.grouped())
-      value = applyGroup(grouped, value, position, count);
-    return rounded(type, value);
-  }
-
-  /// The scale and the bias of the group.
-  Expr applyGroup(GroupedMatmulOp grouped, Expr value,
-                  ArrayRef<AffineExpr> position, int count) {
-    if (Value scale = grouped.getGroupScale())
-      value = value * pullScalar(scale, {group});
-    if (Value bias = grouped.getBias())
-      value = value + pull(bias, {group, position.back()}, count);
-    return value;
-  }
-
-  /// The row of the left operand that made a row of the result.
-  AffineExpr operandRow(ArrayRef<AffineExpr> position) {
-    GroupedMatmulOp grouped = gemm.grouped();
-    auto topK = int64_t(grouped.getTopK());
-    if (grouped.isBlocks())
-      return position.front().floorDiv(topK);
-    if (!grouped.getOrder())
-      return position.front();
-    Expr entry =
-        scalarCast("i64", pullScalar(grouped.getOrder(), {position.front()}));
-    return defineIndex(code().depth(), "source",
-                       Twine(entry.text) + " / " + Twine(topK));
-  }
-
-  /// Whether `offset` from the lane's columns is in the partner's half: columns
-  /// of a vector are fewer than those of a half.
-  static bool isUpperHalf(AffineExpr offset, int64_t half) {
-    bool upper = false;
-    offset.walk([&](AffineExpr e) {
-      if (auto c = dyn_cast<AffineConstantExpr>(e))
-        upper |= c.getValue() >= half;
-    });
-    return upper;
-  }
-
-  Expr rowScale(ArrayRef<AffineExpr> position) {
-    Value scale = gemm.matmul.getLhsScale();
-    Position own(rankOf(scale), constantZero());
-    auto type = cast<RankedTensorType>(scale.getType());
-    if (gemm.grouped() &&
-        (!type.hasStaticShape() || type.getNumElements() != 1)) {
-      own[0] = operandRow(position);
-      return pullScalar(scale, own);
-    }
-    if (!type.hasStaticShape() || type.getNumElements() != 1)
-      for (int64_t d = 0; d + 1 < rankOf(scale); ++d)
-        own[d] = position[int64_t(position.size()) - rankOf(scale) + d];
-    return pullScalar(scale, own);
-  }
-
-  Expr columnScale(ArrayRef<AffineExpr> position, int count) {
-    Value scale = gemm.matmul.getRhsScale();
-    int64_t rank = rankOf(scale);
-    Position own(rank, constantZero());
-    auto type = cast<RankedTensorType>(scale.getType());
-    if (type.hasStaticShape() && type.getNumElements() == 1)
-      return pullScalar(scale, own);
-    for (int64_t d = 0; d + 2 < rank; ++d)
-      own[d] = gemm.grouped() ? group : position[sliceDims() + d];
-    Expr made = {"", {"float", count}};
-    for (int e = 0; e < count; ++e) {
-      own[rank - 2] = simplify(position.back() + e);
-      Expr one = pullScalar(scale, own);
-      made.text += (e ? ", " : "") + one.text;
-      made.depth = std::max(made.depth, one.depth);
-    }
-    made.text = made.type.text() + "{" + made.text + "}";
-    return made;
-  }
-
-  GemmPlan gemm;
-  GemmDims layout;
-  int width;
-  bool zeros;
-  AffineExpr row, column, slice, group;
-  SmallVector<AffineExpr> batch;
-};
 
 class GemmEmitter {
 public:
@@ -284,13 +86,18 @@ private:
     return textOf(tileOf(variant).getLoop()).isBlocks;
   }
   /// Whether tensor maps describe its operands.
-  static bool isMapped(VariantOp variant) {
-    return mapsOperands(tileOf(variant).getLoop());
+  bool isMapped(VariantOp variant) {
+    return mapsOperands(tileOf(variant).getLoop()) && !decodes(variant);
+  }
+  bool decodes(VariantOp variant) {
+    return decodesIntoStages(gemm, tileOf(variant).getLoop());
   }
 
   /// Columns the epilogue handles at a time.
   int vectorWidth() {
     int64_t n = productColumns();
+    if (gemm.best) // its columns are whole vectors
+      return target.arch == ::hk::Arch::Host ? 16 : 8;
     if (target.arch == ::hk::Arch::Host)
       return int(
           std::gcd(std::gcd(places.divisor(), places.needsVectors() ? n : 0),
@@ -319,6 +126,8 @@ private:
     Operation *yield = kernel.getSpecBlock().getTerminator();
     for (auto [index, value] : llvm::enumerate(yield->getOperands())) {
       unsigned operand = unsigned(kernel.getNumInputs() + index);
+      if (isBehindBest(value))
+        continue;
       bool isScale = gemm.quantize && value == gemm.quantize->getResult(1);
       if (isScale) {
         std::string group = std::to_string(gemm.quantizedGroup());
@@ -342,6 +151,39 @@ private:
       Position at = puller.here(puller.columns());
       puller.store(operand, at, vec, puller.pull(value, at, vec));
     }
+    return out.str().str();
+  }
+
+  bool isBehindBest(Value value) {
+    return gemm.isBehindBest(value, [](Operation *) { return true; });
+  }
+
+  /// The body of Epilogue::key.
+  std::string keyBody(int vec) {
+    CodeWriter out;
+    EpiloguePuller puller(kernel, dims, out, gemm, vec);
+    Expr score =
+        puller.pull(gemm.best.getInput(), puller.here(puller.columns()), vec);
+    out.line("return bestKey<" + tiesText(gemm.best) + ", " + Twine(vec) +
+             ">(" + score.text + ", col);");
+    return out.str().str();
+  }
+
+  /// The body of Epilogue::applyBest: stores what follows from the best column.
+  std::string bestBody() {
+    CodeWriter out;
+    out.line("[[maybe_unused]] const i64 col = 0;");
+    EpiloguePuller puller(kernel, dims, out, gemm, /*vec=*/1);
+    puller.bindBest(gemm.best);
+    Operation *yield = kernel.getSpecBlock().getTerminator();
+    for (auto [index, value] : llvm::enumerate(yield->getOperands()))
+      if (isBehindBest(value))
+        for (int64_t c = 0; c < tensorType(value).getShape().back(); ++c) {
+          Position at =
+              puller.here(getAffineConstantExpr(c, kernel.getContext()));
+          puller.store(unsigned(kernel.getNumInputs() + index), at, 1,
+                       puller.pull(value, at, 1));
+        }
     return out.str().str();
   }
 
@@ -393,12 +235,24 @@ private:
        << "OfZeros>;\n\n";
   }
 
+  /// The members of an epilogue that chooses a column (gemm/best.h).
+  void writeBest(int vec) {
+    os << "  static constexpr bool kSelects = true;\n";
+    writeMethod("u64", "key", "V != 1", keyBody(vec));
+    os << "  HK_MEM void applyBest([[maybe_unused]] i64 batch, "
+          "[[maybe_unused]] i64 row,\n      u64 best) const {\n";
+    writeIndented(bestBody());
+    os << "  }\n";
+  }
+
   void writeEpilogue() {
     int vec = vectorWidth();
     writeOrZeros("Epilogue", [&](bool zeros) {
       os << "  static constexpr int kVec = " << vec
-         << ", kGroup = " << gemm.quantizedGroup()
+         << ", kGroup = " << gemm.columnsTogether()
          << ";\n  const u64 *words;\n\n";
+      if (gemm.best)
+        writeBest(vec);
       for (auto [width, condition] :
            {std::pair(1, "V == 1"), {vec, "V != 1"}}) {
         if (gemm.quantize)
@@ -457,12 +311,12 @@ private:
   void writeProblem(VariantOp variant) {
     GemmTileAttr tile = tileOf(variant);
     os << "using Product_" << variant.getSymName() << " = "
-       << (gemm.groupsK()                 ? "GroupedDepth"
-           : !gemm.grouped()              ? textOf(tile.getLoop()).name
-           : isBlocks(variant)            ? "GroupedGemm"
-           : ::hk::isSwapped(podOf(tile)) ? "SwappedGroups"
-           : isMapped(variant)            ? "GroupedWarpSpecialised"
-                                          : "GroupedSkinnyCodes")
+       << (gemm.groupsK()                          ? "GroupedDepth"
+           : !gemm.grouped()                       ? textOf(tile.getLoop()).name
+           : isBlocks(variant)                     ? "GroupedGemm"
+           : ::hk::isSwapped(podOf(tile))          ? "SwappedGroups"
+           : isMapped(variant) || decodes(variant) ? "GroupedWarpSpecialised"
+                                                   : "GroupedSkinnyCodes")
        << "<GemmProblem<\n    ";
     writeOperand(gemm.operand(GemmSide::Lhs));
     os << ",\n    ";
@@ -476,7 +330,7 @@ private:
       os << ", " << groupProblemText(gemm.grouped());
       if (isBlocks(variant) && !gemm.groupsK())
         os << ", " << textOf(tile.getLoop()).name;
-      if (isMapped(variant))
+      if (isMapped(variant) || decodes(variant))
         os << ", " << tile.getCluster();
     } else if (!isBlocks(variant)) {
       os << ", " << tile.getCluster();

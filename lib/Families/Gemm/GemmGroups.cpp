@@ -38,13 +38,18 @@ GroupGrid::GroupGrid(KernelOp kernel, GroupedMatmulOp op)
   groups = size(gemm.operand(GemmSide::Rhs).data, 0);
 }
 
+int64_t GroupGrid::constantProducts() const {
+  int64_t all = blocks ? rows : places;
+  return all >= 0 && blocks ? all * topK : all;
+}
+
 int64_t GroupGrid::constantRowsOfGroup() const {
   if (alongK)
     return rows;
-  int64_t all = blocks ? rows : places;
+  int64_t all = constantProducts();
   if (all < 0 || groups <= 0)
     return -1;
-  return llvm::divideCeil(blocks ? all * topK : all, groups);
+  return llvm::divideCeil(all, groups);
 }
 
 int64_t GroupGrid::typicalGroups() const {
@@ -59,6 +64,12 @@ void GroupGrid::adjust(::hk::GemmSize &size) const {
     size.block = block;
   }
   size.batches = count;
+}
+
+void GroupGrid::adjustToFew(::hk::GemmSize &size, int64_t products) const {
+  adjust(size);
+  size.batches = std::clamp<int64_t>(products, 1, typicalGroups());
+  size.fewGroups = true;
 }
 
 ::hk::GemmSize GroupGrid::sizeOf(
@@ -81,6 +92,10 @@ void GroupGrid::adjust(::hk::GemmSize &size) const {
 Value GroupGrid::products(LaunchBuilder &launch) const {
   return blocks ? launch.multiply(launch.size(rows), topK)
                 : launch.size(places);
+}
+
+Value GroupGrid::areFew(LaunchBuilder &launch, int64_t most) const {
+  return launch.isAtMost(products(launch), most);
 }
 
 Value GroupGrid::atMost(LaunchBuilder &launch, int64_t most) const {

@@ -28,6 +28,8 @@ public:
   bool hasRows() const { return !alongK; }
   /// Rows of the mean group (with groups of k: of a result), or dynamic.
   int64_t constantRowsOfGroup() const;
+  /// Rows that are multiplied, at most, or dynamic.
+  int64_t constantProducts() const;
   /// Groups, or what stands for an unknown number of them.
   int64_t typicalGroups() const;
   /// The sizes of one product for each group that a launch has rows for, with
@@ -37,6 +39,10 @@ public:
       llvm::function_ref<int64_t(int64_t name, int64_t typical)> sizeOf) const;
   /// Makes the size of one product, m rows, that of one of each group.
   void adjust(::hk::GemmSize &size) const;
+  /// The size of one product, m rows, where few rows are of as many groups.
+  void adjustToFew(::hk::GemmSize &size, int64_t products) const;
+  /// Whether at most `most` rows are multiplied, an i1.
+  Value areFew(LaunchBuilder &launch, int64_t most) const;
   /// Whether the mean group has at most `most` rows, an i1.
   Value atMost(LaunchBuilder &launch, int64_t most) const;
   /// Sets y and z of a launch whose tiles have `bm` rows

@@ -112,6 +112,11 @@ bool mlir::hk::mapsOperands(GemmLoop loop) {
          loop == GemmLoop::streamed_codes;
 }
 
+bool mlir::hk::decodesIntoStages(GemmPlan gemm, GemmLoop loop) {
+  return loop == GemmLoop::warp_specialised &&
+         ::hk::info(gemm.operand(GemmSide::Rhs).type()).bits == 4;
+}
+
 bool mlir::hk::onlyRounds(KernelOp kernel) {
   GemmPlan gemm = describeGemm(kernel);
   return kernel.getSpecBlock().getTerminator()->getOperand(0) ==
@@ -130,8 +135,9 @@ bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   Operation *yield = kernel.getSpecBlock().getTerminator();
   int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
   if (tile.getLoop() != GemmLoop::warp_specialised ||
-      ::hk::isSwapped(podOf(tile)) || yield->getNumOperands() != 1 ||
-      columns < kStoreColumns || !LightEpilogue(kernel, gemm).isLight)
+      ::hk::isSwapped(podOf(tile)) || decodesIntoStages(gemm, tile.getLoop()) ||
+      yield->getNumOperands() != 1 || columns < kStoreColumns ||
+      !LightEpilogue(kernel, gemm).isLight)
     return false;
   // What is computed of accumulators is unrolled, as they are registers. Blocks
   // of experts have a tile or two, and would wait for that much code most of
@@ -187,11 +193,11 @@ static SmallVector<hk_tensor_map_abi> streamedMaps(KernelOp kernel,
 
 SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
                                                         GemmTileAttr tile) {
-  if (!mapsOperands(tile.getLoop()))
+  GemmPlan gemm = describeGemm(kernel);
+  if (!mapsOperands(tile.getLoop()) || decodesIntoStages(gemm, tile.getLoop()))
     return {};
   if (tile.getLoop() == GemmLoop::streamed_codes)
     return streamedMaps(kernel, tile);
-  GemmPlan gemm = describeGemm(kernel);
   ProductOpInterface op = gemm.matmul;
   GemmDims dims = gemmDims(op);
   std::optional<int64_t> matrix;

@@ -7,7 +7,8 @@
 //
 // A product takes as epilogue what is computed from a few columns of one row:
 // pointwise operators, a gate over the two halves of its columns, and a
-// quantisation in groups of columns, which ends it. Into the loads of an
+// quantisation in groups of columns, or the choice of the best of few columns,
+// which end it. Into the loads of an
 // operand it takes what makes wide elements of narrow ones, and a quantisation
 // in the blocks of a microscaling format: every block of C repeats that, in the
 // shadow of its products. Nothing else: it would be repeated for nothing.
@@ -19,6 +20,7 @@
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
+#include "hk/Contract/Capability.h"
 #include "hk/Contract/Scale.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
@@ -65,8 +67,13 @@ public:
         return refuse(Reason::NotAnEpilogue,
                       "reads a quantisation that ends the epilogue");
     }
+    if (llvm::any_of(op->getOperands(),
+                     [&](Value operand) { return isBehindBest(operand); }))
+      return joinBehindBest();
     if (movesColumns() || readsPlaces())
       return joinPlaces();
+    if (auto topk = dyn_cast<TopkOp>(op))
+      return joinBest(topk);
     if (auto gated = dyn_cast<GatedActivationOp>(op))
       return joinGated(gated);
     if (reductionGroupOf(op) != 0)
@@ -203,6 +210,59 @@ private:
     GemmPlan with = gemm;
     with.quantize = op;
     return requireTile(with);
+  }
+
+  /// Whether it follows from the best column alone.
+  bool isBehindBest(Value value) const {
+    return gemm.isBehindBest(
+        value, [&](Operation *def) { return members.contains(def); });
+  }
+  Verdict joinBehindBest() const {
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    if (type.isDynamicDim(type.getRank() - 1) ||
+        type.getShape().back() > kMostBehindBest ||
+        !(isElementwise(op) || isa<PadOp>(op)))
+      return refuse(Reason::NotAnEpilogue,
+                    "is more than a few elements behind the best column");
+    for (OpOperand &operand : op->getOpOperands())
+      if (isMember(operand.get()) &&
+          (!isBehindBest(operand.get()) ||
+           (isElementwise(op) && !readsOwnElement(operand))))
+        return refuse(Reason::NotAnEpilogue,
+                      "reads other columns beside the best one");
+    return Verdict::accept();
+  }
+
+  Verdict joinBest(TopkOp topk) {
+    auto whole = [&](const Twine &why) {
+      return refuse(Reason::NeedsWholeRow, why);
+    };
+    if (gemm.best || gemm.quantize || gemm.gated || gemm.grouped())
+      return whole("needs other columns of its row; a product chooses the best "
+                   "column of a row once, behind no gate, quantisation or "
+                   "experts");
+    int64_t n = tensorType(topk.getInput()).getShape().back();
+    if (topk.getK() != 1 || !llvm::is_contained(kBestColumns, n))
+      return whole("needs other columns of its row; a product chooses one of "
+                   "16, 32, 64 or 128");
+    int64_t k = tensorType(gemm.matmul.getLhs())
+                    .getDimSize(gemm.matmul.getLhsDim(MatmulDim::K));
+    if (::hk::hasCopyEngine(context.target) &&
+        (n > kMostBestColumnsSm90 || ShapedType::isDynamic(k) ||
+         k > kMostBestDepthSm90))
+      return refuse(Reason::CostlierFused,
+                    "is as fast or faster in a launch of its own behind more "
+                    "than " +
+                        Twine(kMostBestColumnsSm90) + " columns or " +
+                        Twine(kMostBestDepthSm90) + " of k (measured)");
+    if (!sameShape(context.dims, topk.getInput(), current()) ||
+        gemm.matmul.getNumSliceDims() != 0)
+      return whole("needs other columns of its row, not of parts of it");
+    GemmPlan with = gemm;
+    with.best = topk;
+    Verdict verdict = requireTile(with);
+    return verdict.accepted() ? bestVerdict(with, gemm, context.target)
+                              : verdict;
   }
 
   Verdict requireTile(GemmPlan with) const {

@@ -32,6 +32,8 @@ GemmPlan mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (auto gated = dyn_cast<GatedActivationOp>(op)) {
       gemm.gated = gated;
+    } else if (auto best = dyn_cast<TopkOp>(op)) {
+      gemm.best = best;
     } else {
       bool decodes = false;
       for (GemmSide side : {GemmSide::Lhs, GemmSide::Rhs})
@@ -44,6 +46,17 @@ GemmPlan mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
         gemm.quantize = op;
     }
   return gemm;
+}
+
+bool GemmPlan::isBehindBest(
+    Value value, llvm::function_ref<bool(Operation *)> isMember) const {
+  Operation *def = value.getDefiningOp();
+  TopkOp choice = best;
+  if (!choice || !def || !isMember(def))
+    return false;
+  return def == choice.getOperation() ||
+         llvm::any_of(def->getOperands(),
+                      [&](Value of) { return isBehindBest(of, isMember); });
 }
 
 GemmPlan mlir::hk::describeGemm(KernelOp kernel) {
@@ -375,6 +388,15 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
   return Verdict::accept();
 }
 
+/// Whether codes are fp4 with a power of two for each block of 32.
+static bool hasPowers(const GemmOperand &b) {
+  return b.type() == ::hk::DType::F4E2M1FN && b.scale &&
+         *dtypeOf(tensorType(b.scale).getElementType()) ==
+             ::hk::DType::F8E8M0FNU &&
+         b.kBlock == 32 && b.scaleK && b.scaleRow && !b.zeroPoint &&
+         !b.fixedZero;
+}
+
 /// Whether what codes are decoded with is a word for every 128 of a row
 /// (code_pairs.h), and tensor maps can describe the operands.
 static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
@@ -386,8 +408,7 @@ static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
   };
   ::hk::DType scale = typeOfElements(b.scale);
   if (b.type() == ::hk::DType::F4E2M1FN)
-    return scale == ::hk::DType::F8E8M0FNU && b.kBlock == 32 && b.scaleK &&
-           b.scaleRow && !b.zeroPoint && !b.fixedZero;
+    return hasPowers(b);
   if (scale != type || b.offset || (b.scaleK && b.kBlock < 128))
     return false;
   if (b.zeroPoint)
@@ -407,7 +428,7 @@ static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
   shape.pair = gemm.isPair();
   shape.scaled = gemm.hasScaleAlongK();
   shape.quantized = static_cast<bool>(gemm.quantizedLhs());
-  shape.group = int32_t(gemm.quantizedGroup());
+  shape.group = int32_t(gemm.columnsTogether());
   shape.grouped = static_cast<bool>(gemm.grouped());
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
   shape.columnsOfB = !b.isKContiguous();
@@ -419,6 +440,7 @@ static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
   }
   shape.codes = codesVerdict(gemm, target, alignA, alignB).accepted();
   shape.streamedCodes = shape.codes && takesWordsOfScales(gemm, shape.operand);
+  shape.powersOfCodes = shape.codes && hasPowers(b);
   if (shape.codes)
     shape.codesDepth = tensorType(gemm.matmul.getLhs())
                            .getDimSize(gemm.matmul.getLhsDim(MatmulDim::K));

@@ -25,6 +25,14 @@ namespace mlir::hk {
 /// How many columns may share a scale in a fused quantisation: lanes of eight
 /// columns each, of one wave.
 inline constexpr int64_t kGemmGroups[] = {32, 64, 128};
+/// Columns of which an epilogue chooses one, and elements that may follow from
+/// the choice.
+inline constexpr int64_t kBestColumns[] = {16, 32, 64, 128};
+inline constexpr int64_t kMostBehindBest = 8;
+/// Behind more columns, or more of k, a launch of its own chooses as fast on
+/// sm_90a: measured with 16 to 128 columns and 16 to 5120 of k
+/// (benchmarks/results/h200-moe.md).
+inline constexpr int64_t kMostBestColumnsSm90 = 64, kMostBestDepthSm90 = 512;
 
 /// How a scale of the product applies.
 enum class ScaleUse : int32_t {
@@ -86,6 +94,9 @@ struct GemmPlan {
   GatedActivationOp gated;
   /// The quantisation in groups of columns that ends the epilogue, or null.
   Operation *quantize = nullptr;
+  /// The choice of the best column of a row, all of whose columns are in one
+  /// tile, that ends the epilogue but for what is computed from it; or null.
+  TopkOp best;
   /// Of each side, what makes its operand and is computed by the kernel, or
   /// null.
   Operation *decoders[2] = {nullptr, nullptr};
@@ -94,6 +105,15 @@ struct GemmPlan {
   int64_t quantizedGroup() const {
     return quantize ? reductionGroupOf(quantize) : 0;
   }
+  /// Columns that the epilogue needs together; 0: none do.
+  int64_t columnsTogether() {
+    return best ? tensorType(best.getInput()).getShape().back()
+                : quantizedGroup();
+  }
+  /// Whether `value` is one of the elements of `best`, or computed from them by
+  /// operators of the group.
+  bool isBehindBest(Value value,
+                    llvm::function_ref<bool(Operation *)> isMember) const;
   bool isPair() { return static_cast<bool>(gated); }
   /// Whether the columns of a pair alternate.
   bool alternates() { return gated && gated.getInterleaved(); }
@@ -202,6 +222,11 @@ double gemmVariantMicroseconds(KernelOp kernel, GemmTileAttr tile,
                                const ::hk::Target &target,
                                ArrayRef<int64_t> dims);
 
+/// Whether a product that chooses the best column itself (`with`) is as quick
+/// as one that leaves it to the launch behind, for any number of rows.
+Verdict bestVerdict(GemmPlan with, GemmPlan without,
+                    const ::hk::Target &target);
+
 /// Whether some tile of `target` computes `gemm`; ignores alignment.
 bool hasLegalTile(GemmPlan gemm, const ::hk::Target &target);
 
@@ -233,6 +258,9 @@ int64_t leastSentByGemm(KernelOp kernel, const ::hk::Target &target);
 bool sendsBoxes(KernelOp kernel, GemmTileAttr tile);
 /// Whether a loop reads its operands through tensor maps.
 bool mapsOperands(GemmLoop loop);
+/// Whether threads of that loop decode the right operand's codes into its
+/// stages; then no operand has a tensor map.
+bool decodesIntoStages(GemmPlan gemm, GemmLoop loop);
 /// Maps of A, unless an order names its rows, B and, if the engine stores it,
 /// the result and what is read where it is stored; of a loop that has them.
 SmallVector<hk_tensor_map_abi> gemmTensorMaps(KernelOp kernel,

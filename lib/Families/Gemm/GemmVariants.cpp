@@ -25,9 +25,11 @@ using namespace mlir::hk;
 
 namespace {
 
-/// Rows up to `most`, modelled as `typical` rows.
+/// Rows up to `most`, modelled as `typical` rows. `few`: rows of all groups,
+/// each of a group of its own.
 struct RowRange {
   int64_t most, typical;
+  bool few = false;
 };
 constexpr int64_t kUnbounded = INT64_MAX;
 constexpr RowRange kHostRanges[] = {{8, 1}, {64, 40}, {kUnbounded, 512}};
@@ -40,6 +42,8 @@ constexpr RowRange kFlightRanges[] = {
 constexpr RowRange kSm90Ranges[] = {
     {8, 1},    {16, 16},   {32, 32},          {64, 64},
     {128, 96}, {512, 384}, {kUnbounded, 4096}};
+/// A token or some: its experts are few, and so are their tiles.
+constexpr int64_t kFewProducts[] = {1, 2, 8, 32};
 /// Cells of registers are bound by the unit with most of them.
 constexpr RowRange kCellRanges[] = {
     {32, 16}, {128, 96}, {512, 384}, {1024, 768}, {kUnbounded, 4096}};
@@ -77,37 +81,23 @@ public:
   }
 
   LogicalResult run() {
-    ArrayRef<RowRange> ranges = kGpuRanges;
-    if (target.arch == ::hk::Arch::Host)
-      ranges = kHostRanges;
-    else if (shape.bulk || shape.codes)
-      ranges = kSm90Ranges;
-    else if (fits(::hk::GemmLoop::RegisterCells))
-      ranges = kCellRanges;
-    else if (::hk::flightCalibration(target))
-      ranges = kFlightRanges;
-    Extent m = groups ? Extent{groups->constantRowsOfGroup()} : rows();
-    RowRange exact = {kUnbounded, m.orElse(0)};
-    if (m.isConstant())
-      ranges = exact;
-
     struct Choice {
-      int64_t most;
+      RowRange range;
       ::hk::GemmTile tile;
     };
     SmallVector<Choice> choices;
-    for (RowRange range : ranges) {
+    for (RowRange range : ranges()) {
       std::optional<::hk::GemmTile> best = bestTile(range);
       if (!best)
         return reportNoTile();
       if (!choices.empty() && sameTile(choices.back().tile, *best))
-        choices.back().most = range.most;
+        choices.back().range = range;
       else
-        choices.push_back({range.most, *best});
+        choices.push_back({range, *best});
     }
     for (Choice &choice : choices) {
       choice.tile.cluster = sharersOfRows(choice.tile);
-      build(choice.tile, choice.most);
+      build(choice.tile, choice.range);
     }
     return success();
   }
@@ -115,6 +105,40 @@ public:
 private:
   static unsigned argument(Value value) {
     return cast<BlockArgument>(value).getArgNumber();
+  }
+  /// Whether so many rows leave groups without any, and tiles for that were
+  /// tried.
+  bool mayBeFew(int64_t products) {
+    constexpr auto kLoop = ::hk::GemmLoop::WarpSpecialised;
+    return groups && groups->hasRows() && shape.bulk && fits(kLoop) &&
+           !kernel.getThreads() && askedLoop().value_or(kLoop) == kLoop &&
+           products < groups->typicalGroups();
+  }
+  SmallVector<RowRange> ranges() {
+    Extent m = groups ? Extent{groups->constantRowsOfGroup()} : rows();
+    if (m.isConstant()) {
+      int64_t products = groups ? groups->constantProducts() : 0;
+      if (mayBeFew(products))
+        return {{kUnbounded, products, /*few=*/true}};
+      return {{kUnbounded, m.orElse(0)}};
+    }
+    SmallVector<RowRange> all;
+    for (int64_t most : kFewProducts)
+      if (mayBeFew(most))
+        all.push_back({most, most, /*few=*/true});
+    llvm::append_range(all, rangesOfRows());
+    return all;
+  }
+  ArrayRef<RowRange> rangesOfRows() {
+    if (target.arch == ::hk::Arch::Host)
+      return kHostRanges;
+    if (shape.bulk || shape.codes)
+      return kSm90Ranges;
+    if (fits(::hk::GemmLoop::RegisterCells))
+      return kCellRanges;
+    if (::hk::flightCalibration(target))
+      return kFlightRanges;
+    return kGpuRanges;
   }
   Extent rows() { return {lhs[dims.row]}; }
   /// Columns of the product; a pair of them makes one of the result.
@@ -145,12 +169,15 @@ private:
               .str();
     return text;
   }
-  ::hk::GemmSize sizeFor(int64_t typicalRows) {
-    ::hk::GemmSize size = gemmSizeOf(kernel, gemm, typicalRows,
-                                     [](int64_t name, int64_t typical) {
-                                       return Extent{name}.orElse(typical);
-                                     });
-    if (groups)
+  ::hk::GemmSize sizeFor(RowRange range) {
+    ::hk::GemmSize size =
+        gemmSizeOf(kernel, gemm, range.few ? 1 : range.typical,
+                   [](int64_t name, int64_t typical) {
+                     return Extent{name}.orElse(typical);
+                   });
+    if (range.few)
+      groups->adjustToFew(size, range.typical);
+    else if (groups)
       groups->adjust(size);
     return size;
   }
@@ -185,9 +212,20 @@ private:
   /// too, and take 1.4 times as long (512 rows,
   /// benchmarks/results/h200-moe.md); so do rows in blocks, half of which would
   /// have to fill a second tile.
-  bool isTooNarrow(const ::hk::GemmTile &tile, int64_t rows) {
+  bool isTooNarrow(const ::hk::GemmTile &tile, RowRange range) {
+    // Blocks decode a group's codes for every 64 rows, five times as long;
+    // tiles of 128 columns get their rows twice for as many codes.
+    if (shape.powersOfCodes && fits(::hk::GemmLoop::WarpSpecialised) &&
+        !kernel.getThreads() && !askedLoop())
+      return tile.loop == ::hk::GemmLoop::Blocks ||
+             (tile.bm == 128 && tile.bn == 128);
+    // What few tiles are for; of many their number makes no difference.
+    if (tile.loop == ::hk::GemmLoop::WarpSpecialised && tile.bn < 128)
+      return !range.few;
+    if (tile.loop != ::hk::GemmLoop::WarpSpecialised)
+      return range.few;
     return ::hk::isSwapped(tile) &&
-           (rows > tile.bm || gemm.grouped().isBlocks());
+           (range.few || range.typical > tile.bm || gemm.grouped().isBlocks());
   }
 
   /// Whether sm_90a might stream the right operand's codes.
@@ -222,12 +260,14 @@ private:
   }
 
   std::optional<::hk::GemmTile> bestTile(RowRange range) {
-    TileReport report(kernel, log, " M = " + Twine(range.typical));
+    TileReport report(
+        kernel, log, (range.few ? " rows = " : " M = ") + Twine(range.typical));
     std::optional<::hk::GemmTile> best;
     double bestTime = 0;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     std::optional<::hk::GemmLoop> asked = askedLoop();
-    if (!bulk.accepted() && ::hk::hasCopyEngine(target))
+    if (!bulk.accepted() && ::hk::hasCopyEngine(target) &&
+        !fits(::hk::GemmLoop::WarpSpecialised))
       report.add(stringifyGemmLoop(GemmLoop::warp_specialised), bulk);
     if (!codes.accepted() && isOfCodes(gemm))
       report.add(stringifyGemmLoop(GemmLoop::skinny_codes), codes);
@@ -241,7 +281,7 @@ private:
           (asked && row.loop != *asked) || !gridFits(row.loop))
         continue;
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
-      if (!mayBe(tile) || isTooNarrow(tile, range.typical))
+      if (!mayBe(tile) || isTooNarrow(tile, range))
         continue;
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
       int64_t lds = ldsOf(tile);
@@ -251,8 +291,7 @@ private:
         report.add(text(tile), verdict, lds);
         continue;
       }
-      double time =
-          ::hk::gemmMicroseconds(target, tile, shape, sizeFor(range.typical));
+      double time = ::hk::gemmMicroseconds(target, tile, shape, sizeFor(range));
       report.add(text(tile), verdict, lds, time);
       if (!best || time < bestTime) {
         best = tile;
@@ -299,22 +338,22 @@ private:
   /// copy engine brings them: such tiles get as much of the L2 cache's rate as
   /// there is (benchmarks/results/h200-moe.md).
   int32_t sharersOfRows(const ::hk::GemmTile &tile) {
-    bool shares = groups && groups->hasRows() && !gemm.grouped().isBlocks() &&
-                  !gemm.operand(GemmSide::Lhs).gathered &&
-                  tile.wm * tile.wn == 2 &&
-                  tile.loop == ::hk::GemmLoop::WarpSpecialised;
+    bool shares =
+        groups && groups->hasRows() && shape.bulk &&
+        !gemm.grouped().isBlocks() && !gemm.operand(GemmSide::Lhs).gathered &&
+        tile.wm * tile.wn == 2 && tile.loop == ::hk::GemmLoop::WarpSpecialised;
     return shares ? 2 : tile.cluster;
   }
 
-  void build(const ::hk::GemmTile &tile, int64_t most) {
+  void build(const ::hk::GemmTile &tile, RowRange range) {
     addVariant(
         kernel, symbols, attributeOf(tile), ::hk::gemmThreads(target, tile),
         ldsOf(tile),
-        [&](LaunchBuilder &launch) { return launchDims(launch, tile, most); });
+        [&](LaunchBuilder &launch) { return launchDims(launch, tile, range); });
   }
 
   LaunchDims launchDims(LaunchBuilder &launch, const ::hk::GemmTile &tile,
-                        int64_t most) {
+                        RowRange range) {
     Value m = launch.size(rows().name);
     // Both halves of a pair lie in the block's tile of bn columns.
     LaunchDims grid = launch.grid(
@@ -322,9 +361,10 @@ private:
                           tile.bn * spread(tile, /*alongM=*/false)),
         launch.ceilDivide(m, tile.bm * spread(tile, /*alongM=*/true)),
         launch.constant(tile.splitK));
-    if (most != kUnbounded)
-      grid.condition =
-          groups ? groups->atMost(launch, most) : launch.isAtMost(m, most);
+    if (range.most != kUnbounded)
+      grid.condition = range.few ? groups->areFew(launch, range.most)
+                       : groups  ? groups->atMost(launch, range.most)
+                                 : launch.isAtMost(m, range.most);
     if (groups)
       groups->setGrid(launch, target, tile.bm, grid);
     grid.z = launch.multiply(launch.product(batches()), grid.z);

@@ -16,6 +16,7 @@
 #define HK_KERNELS_GEMM_HOST_H
 
 #include "kernels/device/mma/host_tiles.h"
+#include "kernels/gemm/best.h"
 #include "kernels/gemm/host_skinny.h"
 #include "kernels/gemm/problem.h"
 
@@ -287,7 +288,13 @@ private:
         out.stat = stat;
         return out;
       };
-      if constexpr (Epilogue::kGroup != 0)
+      if constexpr (kSelectsBest<Epilogue>) {
+        u64 best = 0;
+        for (i64 col = g; col < end; col += V)
+          best = largerKey(best, epilogue.template key<V>(
+                                     matrix, row, at.n0 + col, output(col)));
+        epilogue.applyBest(matrix, row, best);
+      } else if constexpr (Epilogue::kGroup != 0)
         for (i64 col = g; col < end; col += V)
           forColumns<V>(at.n0 + col, args.n, output(col),
                         [&]<int N>(i64 n, const auto &in) {

@@ -67,7 +67,9 @@ struct WarpConfig {
   static constexpr i64 kLds = gemmLds(kTarget, T, D);
   static_assert(T.bk * info(D).bits == kRow * 8 && T.bm == 64 * kGroups &&
                 T.wn == 1 && P::A::kKContiguous && P::A::kMem == D &&
-                P::B::kMem == D);
+                (P::B::kMem == D || info(P::B::kMem).bits == 4));
+  /// Codes of B are decoded on their way to a stage, by threads.
+  static constexpr bool kDecodesB = P::B::kMem != D;
 
   /// B lies in a stage as rows along k, or as panels of kBulkPanelColumns.
   static constexpr bool kColumnsOfB = !P::B::kKContiguous;

@@ -21,11 +21,11 @@
 
 namespace hk {
 
-template <class Config, class Groups> struct GatheredLoader {
+/// The rows of A of a tile on their way to a stage, by the threads of a
+/// warpgroup: of places in a row, or those that an order names.
+template <class Config, class Groups> struct RowsByThread {
   using A = typename Config::P::A;
-  static constexpr int kThreads = kWarpgroup, kMaps = 1;
-  /// A thread arrives once, and who asks for B once more.
-  static constexpr int kArrivals = kWarpgroup + 1, kRegisters = 56;
+  static constexpr int kThreads = kWarpgroup;
   static constexpr int kChunks = Config::kRow / 16;
   static constexpr int kRowsAtOnce = kThreads / kChunks;
   static constexpr int kRows = Config::T.bm / kRowsAtOnce;
@@ -33,46 +33,22 @@ template <class Config, class Groups> struct GatheredLoader {
 
   const GemmArgs &args;
   const GroupArgs &groups;
-  BulkRowsOfB<Config> b;
   int thread = threadId() % kThreads;
   /// The thread's rows of A, -1 for an empty place.
   int rows[kRows];
 
-  HK_MEM GatheredLoader(const TensorMap *maps,
-                        const typename Config::Layout &lds,
-                        const GemmArgs &args, const GroupArgs &groups)
-      : args(args), groups(groups), b{maps[0], lds, 0, int(args.n)} {}
-
-  HK_MEM static bool works() { return true; }
+  HK_MEM RowsByThread(const GemmArgs &args, const GroupArgs &groups)
+      : args(args), groups(groups) {}
 
   HK_MEM void begin(const WarpPlace &at) {
     HK_UNROLL for (int i = 0; i < kRows; ++i) {
       int place = at.row + thread / kChunks + i * kRowsAtOnce;
-      rows[i] = place < at.end ? groups.rowOfPlace<Groups>(place, args.m) : -1;
+      rows[i] = place < at.end ? rowOf(place) : -1;
     }
   }
-
-  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
-    int k = at.k0 + step * Config::T.bk;
-    if (thread == 0) {
-      b.lds.full(stage).expect(Config::kBytesB);
-      b.fill(at, k, at.matrix, stage);
-    }
-    copyRows(i64(k) * kSize + thread % kChunks * 16, b.lds.stageA(stage));
-    arriveAfterCopies(b.lds.full(stage));
-  }
-
-  /// Nothing is under way when the block ends.
-  HK_MEM void finish() const {
-    commitDirectCopies();
-    waitDirectCopies<0, kRows>();
-  }
-
-private:
-  static constexpr int kSize = info(Config::D).bits / 8;
-
-  /// The thread's 16 bytes at `byte` of each row.
-  HK_MEM void copyRows(i64 byte, u32 stage) const {
+  /// Asks for elements k and on of the rows.
+  HK_MEM void copy(int k, u32 stage) const {
+    i64 byte = i64(k) * kSize + thread % kChunks * 16;
     auto from = global<const u8>(args.a.data) + byte;
     bool inside = byte < args.k * kSize;
     HK_UNROLL for (int i = 0; i < kRows; ++i) {
@@ -85,6 +61,50 @@ private:
                   from + own * (args.a.stride * kSize), inside && own >= 0);
     }
   }
+  /// Nothing is under way when the block ends.
+  HK_MEM void finish() const {
+    commitDirectCopies();
+    waitDirectCopies<0, kRows>();
+  }
+
+private:
+  static constexpr int kSize = info(Config::D).bits / 8;
+
+  HK_MEM int rowOf(int place) const {
+    if constexpr (Groups::kGathered)
+      return groups.rowOfPlace<Groups>(place, args.m);
+    else
+      return place < args.m ? place : -1;
+  }
+};
+
+template <class Config, class Groups> struct GatheredLoader {
+  using Rows = RowsByThread<Config, Groups>;
+  static constexpr int kThreads = kWarpgroup, kMaps = 1;
+  /// A thread arrives once, and who asks for B once more.
+  static constexpr int kArrivals = kWarpgroup + 1, kRegisters = 56;
+
+  BulkRowsOfB<Config> b;
+  Rows a;
+
+  HK_MEM GatheredLoader(const TensorMap *maps,
+                        const typename Config::Layout &lds,
+                        const GemmArgs &args, const GroupArgs &groups)
+      : b{maps[0], lds, 0, int(args.n)}, a(args, groups) {}
+
+  HK_MEM static bool works() { return true; }
+  HK_MEM void begin(const WarpPlace &at) { a.begin(at); }
+
+  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
+    int k = at.k0 + step * Config::T.bk;
+    if (a.thread == 0) {
+      b.lds.full(stage).expect(Config::kBytesB);
+      b.fill(at, k, at.matrix, stage);
+    }
+    a.copy(k, b.lds.stageA(stage));
+    arriveAfterCopies(b.lds.full(stage));
+  }
+  HK_MEM void finish() const { a.finish(); }
 };
 
 } // namespace hk

@@ -84,7 +84,8 @@ template <class Config> struct SlabEpilogue : StoresItself {
       Rows here = rows;
       here.forget();
       int first = int(opaqueWord(u32(firstColumn))) + pass * kColumns;
-      if constexpr (Epilogue::kGroup != 0 && V == 8 && perRow == 4 * kEach)
+      if constexpr (Epilogue::kGroup != 0 && !kSelectsBest<Epilogue> &&
+                    V == 8 && perRow == 4 * kEach)
         if (first + kColumns <= args.n &&
             ballot(!here.exists(half * 8 + laneId() / 4)) == 0) {
           runGroups(own, here, half * 8, first, epilogue);

@@ -1,0 +1,139 @@
+//===- codes_loader.h - fp4 codes decoded into a stage -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With many rows of A a tile's codes are decoded in the shadow of its products:
+// the warpgroup that copies keeps those of the next two stages in registers,
+// widens them to bf16, their powers of two included, and stores them where the
+// copy engine would have. Two neighbouring lanes have a row's 64 codes of a
+// stage. Rows of A it asks for as gathered_loader.h does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_CODES_LOADER_H
+#define HK_KERNELS_GEMM_SM90_CODES_LOADER_H
+
+#include "kernels/gemm/sm90/code_pairs.h"
+#include "kernels/gemm/sm90/gathered_loader.h"
+
+namespace hk {
+
+template <class Config, class Groups> struct CodesLoader {
+  using P = typename Config::P;
+  using B = typename P::B;
+  static constexpr int kThreads = kWarpgroup, kMaps = 0;
+  /// A thread arrives with its copies of A, and with its codes.
+  static constexpr int kArrivals = 2 * kWarpgroup, kRegisters = 136;
+  /// Codes of a chunk, which share a power; chunks of a row's part of a stage;
+  /// rows that the threads have at once, and chunks of a thread.
+  static constexpr int kChunk = 32, kChunks = Config::T.bk / kChunk;
+  static constexpr int kRowsAtOnce = kThreads / kChunks;
+  static constexpr int kItems = Config::T.bn / kRowsAtOnce;
+  static constexpr int kParts = P::kPair ? 2 : 1;
+  static constexpr int kPartRows = Config::T.bn / kParts;
+  static_assert(Config::D == DType::BF16 && B::kAlign >= 16 &&
+                B::kKContiguous && kPowersOfCodes<B::kMem, typename B::Decode>);
+
+  /// What a thread has of a stage.
+  struct Held {
+    u32x4 codes[kItems];
+    u32 power[kItems];
+  };
+
+  typename Config::Layout lds;
+  const GemmArgs &args;
+  const GroupArgs &groups;
+  RowsByThread<Config, Groups> a;
+  /// Codes and powers of the group's matrix; the thread's rows of it.
+  u64 codes, powers;
+  u32 rows[kItems];
+  Held even, odd;
+
+  HK_MEM CodesLoader(const typename Config::Layout &lds, const GemmArgs &args,
+                     const GroupArgs &groups)
+      : lds(lds), args(args), groups(groups), a(args, groups) {}
+
+  HK_MEM static bool works() { return true; }
+
+  HK_MEM void begin(const WarpPlace &at) {
+    if (at.steps == 0)
+      return;
+    a.begin(at);
+    codes = args.b.data + u64(at.matrix * groups.stride) / 2;
+    powers = args.b.decode.data + u64(at.matrix * groups.strideDecode);
+    u32 last = u32(args.n) - 1;
+    HK_UNROLL for (int i = 0; i < kItems; ++i) {
+      int r = rowOfItem(i), part = r / kPartRows;
+      // Of rows that do not exist the last one, whose sums nobody stores.
+      u32 column = u32(at.col + r % kPartRows);
+      column = column < last ? column : last;
+      rows[i] = B::kStep == 2 ? column * 2 + u32(part)
+                              : column + u32(part) * u32(args.n);
+    }
+    ask(at, 0, even);
+    ask(at, 1, odd);
+  }
+  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) {
+    a.copy(at.k0 + step * Config::T.bk, lds.stageA(stage));
+    arriveAfterCopies(lds.full(stage));
+    // Written twice, so that no register changes its name on the way.
+    if (step % 2 == 0)
+      pass(at, step, stage, even);
+    else
+      pass(at, step, stage, odd);
+    publishToCopies();
+    lds.full(stage).arrive();
+  }
+  HK_MEM void finish() const { a.finish(); }
+
+private:
+  HK_MEM int chunk() const { return a.thread % kChunks; }
+  HK_MEM int rowOfItem(int i) const {
+    return a.thread / kChunks + i * kRowsAtOnce;
+  }
+  HK_MEM void ask(const WarpPlace &at, int step, Held &held) const {
+    i64 k = at.k0 + i64(step) * Config::T.bk + chunk() * kChunk;
+    bool inside = step < at.steps && k < args.k;
+    HK_UNROLL for (int i = 0; i < kItems; ++i) {
+      held.codes[i] = 0;
+      held.power[i] = 0;
+      if (inside) {
+        u64 row = u64(rows[i]) * u64(args.b.stride / 2);
+        held.codes[i] = *global<const u32x4>(codes + row + u64(k / 2));
+        held.power[i] =
+            *global<const u8>(powers + u64(rows[i] * args.b.decode.strideRow +
+                                           k / kChunk * args.b.decode.strideK));
+      }
+    }
+  }
+  HK_MEM void pass(const WarpPlace &at, int step, u32 stage, Held &held) const {
+    HK_UNROLL for (int i = 0; i < kItems; ++i) {
+      u32 row = lds.stageB(stage);
+      if (PairPower<true>::holds(held.power[i]))
+        store(row, i, held.codes[i], PairPower<true>(held.power[i], 0));
+      else
+        store(row, i, held.codes[i], PairPower<false>(held.power[i], 0));
+    }
+    ask(at, step + 2, held);
+  }
+  /// Pairs are of codes four apart; memory wants neighbours.
+  template <class Power>
+  HK_MEM void store(u32 stage, int i, u32x4 word, Power power) const {
+    HK_UNROLL for (int w = 0; w < 4; ++w) {
+      u32 a = power.pair(word[w], 0), b = power.pair(word[w], 1);
+      u32 c = power.pair(word[w], 2), d = power.pair(word[w], 3);
+      u32x4 v = {__nvvm_prmt(a, b, 0x5410), __nvvm_prmt(c, d, 0x5410),
+                 __nvvm_prmt(a, b, 0x7632), __nvvm_prmt(c, d, 0x7632)};
+      storeLds16(
+          stage + swizzled<Config::kRow>(rowOfItem(i), (chunk() * 4 + w) * 16),
+          bitCast<f32x4>(v));
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_CODES_LOADER_H
