@@ -145,7 +145,7 @@ UNUSUAL = {
         "expert_ffn_hidden_size": 48, "moe_topk": 2, "zero_expert_num": 2}),
 }
 # Tables of a function of one tensor, layers that read the keys of others, indexers, keys of a
-# window in an embedding model.
+# window in an embedding model, neighbours of a token with zeros around the sequence.
 RECENT = {
     "gemma4": ("Gemma4ForCausalLM", {
         "num_hidden_layers": 4, "sliding_window": 16, "head_dim": 16, "global_head_dim": 32,
@@ -155,6 +155,7 @@ RECENT = {
         "n_group": 4, "topk_group": 2, "first_k_dense_replace": 1, "index_n_heads": 4,
         "index_head_dim": 16, "index_topk": 64}),
     "mistral_base": ("MistralModel", {"sliding_window": 16}),
+    "mobilebert": ("MobileBertModel", {"embedding_size": 64, "intra_bottleneck_size": 32}),
 }
 # Sequence classification, spans, and an embedding model that is a decoder's base.
 HEADS = {
