@@ -22,6 +22,13 @@
 // RUN: hk-run %t.so --check=%s --function=ragged --dim=q.0=500 --dim=k.0=700 --dim=v.0=700 --dim=qo.0=6 --dim=ko.0=6
 // RUN: hk-run %t.so --check=%s --function=ragged --dim=q.0=300 --dim=k.0=128 --dim=v.0=128 --dim=qo.0=4 --dim=ko.0=4
 // RUN: hk-run %t.so --check=%s --function=packed --dim=q.0=400 --dim=k.0=400 --dim=v.0=400 --dim=o.0=5
+// RUN: hk-run %t.so --check=%s --function=many --dim=q.1=200 --dim=k.1=333 --dim=v.1=333
+// RUN: hk-run %t.so --check=%s --function=many --dim=q.1=256 --dim=k.1=65 --dim=v.1=65 --data=huge
+// RUN: hk-run %t.so --check=%s --function=many --dim=q.1=150 --dim=k.1=260 --dim=v.1=260 --data=nan
+// RUN: hk-run %t.so --check=%s --function=many_cached --dim=q.1=140 --range=n=0:300
+// RUN: hk-run %t.so --check=%s --function=many_full --dim=q.1=197 --dim=k.1=197 --dim=v.1=197
+// RUN: hk-run %t.so --check=%s --function=many_full --dim=q.1=130 --dim=k.1=400 --dim=v.1=400 --data=huge
+// RUN: hk-run %t.so --check=%s --function=many_ragged --dim=q.0=500 --dim=k.0=700 --dim=v.0=700 --dim=qo.0=5 --dim=ko.0=5
 
 func.func @causal(%q: tensor<2x?x4x128xbf16>, %k: tensor<2x?x2x128xbf16>, %v: tensor<2x?x2x128xbf16>) -> (tensor<2x?x4x128xbf16>, tensor<2x?x4xf32>) {
   %0, %1 = hk.attention %q, %k, %v scale 0.0884 causal : tensor<2x?x4x128xbf16>, tensor<2x?x2x128xbf16>, tensor<2x?x2x128xbf16> -> tensor<2x?x4x128xbf16>, tensor<2x?x4xf32>
@@ -74,4 +81,22 @@ func.func @ragged(%q: tensor<?x4x128xbf16>, %k: tensor<?x2x128xbf16>, %v: tensor
 func.func @packed(%q: tensor<?x4x64xf16>, %k: tensor<?x1x64xf16>, %v: tensor<?x1x64xf16>, %o: tensor<?xi32>) -> tensor<?x4x64xf16> {
   %0 = hk.attention %q, %k, %v q_offsets %o kv_offsets %o scale 0.125 causal window_left 40 softcap 15.0 : tensor<?x4x64xf16>, tensor<?x1x64xf16>, tensor<?x1x64xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x64xf16>
   return %0 : tensor<?x4x64xf16>
+}
+// As many heads as fill the units with tiles of 256 queries: four warpgroups, which keep
+// what they subtract from scores while sums stay small.
+func.func @many(%q: tensor<2x?x64x64xbf16>, %k: tensor<2x?x16x64xbf16>, %v: tensor<2x?x16x64xbf16>, %s: tensor<64xf32>) -> (tensor<2x?x64x64xbf16>, tensor<2x?x64xf32>) {
+  %0, %1 = hk.attention %q, %k, %v sink %s scale 0.125 causal : tensor<2x?x64x64xbf16>, tensor<2x?x16x64xbf16>, tensor<2x?x16x64xbf16> sink tensor<64xf32> -> tensor<2x?x64x64xbf16>, tensor<2x?x64xf32>
+  return %0, %1 : tensor<2x?x64x64xbf16>, tensor<2x?x64xf32>
+}
+func.func @many_cached(%q: tensor<3x?x40x56xbf16>, %k: tensor<3x300x40x56xbf16>, %v: tensor<3x300x40x40xbf16>, %n: tensor<3xi32>) -> (tensor<3x?x40x40xbf16>, tensor<3x?x40xf32>) {
+  %0, %1 = hk.attention %q, %k, %v kv_lens %n scale 0.5 causal : tensor<3x?x40x56xbf16>, tensor<3x300x40x56xbf16>, tensor<3x300x40x40xbf16> kv_lens tensor<3xi32> -> tensor<3x?x40x40xbf16>, tensor<3x?x40xf32>
+  return %0, %1 : tensor<3x?x40x40xbf16>, tensor<3x?x40xf32>
+}
+func.func @many_full(%q: tensor<4x?x32x64xf16>, %k: tensor<4x?x32x64xf16>, %v: tensor<4x?x32x64xf16>) -> tensor<4x?x32x64xf16> {
+  %0 = hk.attention %q, %k, %v scale 1.0 : tensor<4x?x32x64xf16>, tensor<4x?x32x64xf16>, tensor<4x?x32x64xf16> -> tensor<4x?x32x64xf16>
+  return %0 : tensor<4x?x32x64xf16>
+}
+func.func @many_ragged(%q: tensor<?x20x64xf16>, %k: tensor<?x5x64xf16>, %v: tensor<?x5x64xf16>, %qo: tensor<?xi32>, %ko: tensor<?xi32>) -> (tensor<?x20x64xf16>, tensor<?x20xf32>) {
+  %0, %1 = hk.attention %q, %k, %v q_offsets %qo kv_offsets %ko scale 0.3 causal : tensor<?x20x64xf16>, tensor<?x5x64xf16>, tensor<?x5x64xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x20x64xf16>, tensor<?x20xf32>
+  return %0, %1 : tensor<?x20x64xf16>, tensor<?x20xf32>
 }

@@ -65,11 +65,12 @@ func.func @large(%q: tensor<1x128x2x320xbf16>, %k: tensor<1x512x2x320xbf16>) -> 
 }
 
 // All queries see 577 keys: 640 of 128 a step are computed, 768 would be of 192. Of 1500
-// both have 1536. What is masked inside of steps anyway takes the larger ones.
+// both have 1536, and so many queries fill the units with tiles of 256. What is masked
+// inside of steps anyway takes the larger ones.
 // TILE: hk.kernel @{{.*}} attention inputs 3 shapes [#hk.shape<[2, 577, 8, 64]>
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 128, waves = 12,
 // TILE: hk.kernel @{{.*}} attention inputs 3 shapes [#hk.shape<[2, 1500, 8, 64]>
-// TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 192, waves = 12,
+// TILE: hk.variant @v0 #hk.attention_tile<bq = 256, bk = 64, waves = 20,
 // TILE: hk.kernel @{{.*}} attention inputs 3 shapes [#hk.shape<[3, 577, 8, 64]>
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 192, waves = 12,
 func.func @image(%q: tensor<2x577x8x64xbf16>, %k: tensor<2x577x8x64xbf16>, %v: tensor<2x577x8x64xbf16>) -> tensor<2x577x8x64xbf16> {

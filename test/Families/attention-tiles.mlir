@@ -23,8 +23,9 @@
 // CDNA: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 64, waves = 4, stages = 1, splitKv = 1> threads 256 lds 16384
 // GFX950: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 64, waves = 4, stages = 2, splitKv = 1> threads 256 lds 32768
 // SM90: hk.variant @v3 #hk.attention_tile<bq = 64, bk = 128, waves = 8, stages = 2, splitKv = 1, heads = 2, cluster = 2> threads 256 lds 74840
-// SM90: hk.variant @v4 #hk.attention_tile<bq = 128, bk = 192, waves = 12, stages = 2, splitKv = 1> threads 384 lds 115800
-// SM90: hk.variant @v5 #hk.attention_tile<bq = 64, bk = 64, waves = 4, stages = 2, splitKv = 1> threads 128 lds 32768
+// SM90: hk.variant @v4 #hk.attention_tile<bq = 256, bk = 64, waves = 20, stages = 2, splitKv = 1> threads 640 lds 66648
+// SM90: hk.variant @v5 #hk.attention_tile<bq = 128, bk = 192, waves = 12, stages = 2, splitKv = 1> threads 384 lds 115800
+// SM90: hk.variant @v6 #hk.attention_tile<bq = 64, bk = 64, waves = 4, stages = 2, splitKv = 1> threads 128 lds 32768
 // RDNA: hk.variant @v1 #hk.attention_tile<bq = 64, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 128 lds 8192
 // CDNA: hk.launch_dims if %true
 func.func @prefill(%q: tensor<?x4x64xbf16>, %k: tensor<1x512x2x64xbf16>, %n: tensor<1xi32>) -> tensor<?x4x64xbf16> {

@@ -58,6 +58,14 @@ inline constexpr int32_t kBulkAttentionWaves = 12;
 /// of one head only, is the faster one.
 inline constexpr int64_t kBulkAttentionQueries = 64;
 
+/// A tile for long sequences of heads to 64: four warpgroups of 64 queries,
+/// each with so few keys that its registers hold the step.
+inline constexpr AttentionTile kWideAttentionTile = {256, 64, 20, 2, 1};
+inline constexpr int64_t kWideAttentionDim = 64;
+/// A round of such tiles takes kWideRound[0] / kWideRound[1] of the time of a
+/// round of 128 queries.
+inline constexpr int64_t kWideRound[] = {8, 5};
+
 /// Blocks of a cluster that shares the keys of a warp-specialised tile.
 inline constexpr int32_t kAttentionClusters[] = {6, 3, 2};
 /// The least queries of a head in such a tile, which takes several heads.

@@ -95,6 +95,8 @@ public:
       build(few, alwaysFew ? Use::Always : Use::Sometimes);
     if (!alwaysFew && buildClusters(list.tile[0]))
       return success();
+    if (useOfBulk != Use::Never && buildWide(list.tile[0], useOfBulk))
+      return success();
     if (useOfBulk != Use::Never)
       build(list.tile[0], useOfBulk);
     if (!alwaysFew && useOfBulk != Use::Always)
@@ -213,6 +215,49 @@ private:
     return false;
   }
 
+  /// Whether there is a tile of more queries, and what keeps the registers of
+  /// its four warpgroups from it.
+  Verdict checkWide(const AttentionTile &bulk) const {
+    auto refuse = [](Reason reason, const char *what) {
+      return Verdict::refuse(reason, what);
+    };
+    if (shape.largestDim() > ::hk::kWideAttentionDim)
+      return refuse(Reason::UnsupportedShape,
+                    "heads have more than 64 columns");
+    AttentionOp op = kernel.getOp();
+    if (kernel.getSegments().size() > 1 || op.getKeyForm() == KeyForm::Paged)
+      return refuse(Reason::UnsupportedShape,
+                    "keys lie in segments or in pages");
+    if (shape.softcap || op.getWindowLeft() || op.getWindowRight() ||
+        op.getPast())
+      return refuse(Reason::UnsupportedShape,
+                    "a soft cap, a window or past keys");
+    if (kernel.getKernel().getThreads())
+      return refuse(Reason::UnsupportedShape,
+                    "the launch is shared with blocks of fewer threads");
+    TileCount wide = tilesOf(::hk::kWideAttentionTile), all = tilesOf(bulk);
+    if (wide.known && all.known && !paysWide(wide.least, all.least))
+      return refuse(Reason::CostlierFused, "too few queries to fill the units");
+    return Verdict::accept();
+  }
+  bool paysWide(int64_t wide, int64_t bulk) const {
+    return llvm::divideCeil(wide, target.computeUnits) * ::hk::kWideRound[0] <=
+           llvm::divideCeil(bulk, target.computeUnits) * ::hk::kWideRound[1];
+  }
+  /// A tile of more queries than `bulk` has, of as many calls as fill their
+  /// units with it. Returns whether no other variant is needed.
+  bool buildWide(const AttentionTile &bulk, Use useOfBulk) {
+    constexpr AttentionTile tile = ::hk::kWideAttentionTile;
+    if (!isBulk(target, bulk) || !checkWide(bulk).accepted() ||
+        isKnownToSpill(kernel.getKernel(), attrOf(tile)))
+      return false;
+    bool always = useOfBulk == Use::Always && tilesOf(tile).known;
+    build(tile, always ? Use::Always : Use::Sometimes);
+    if (always)
+      record(tile);
+    return always;
+  }
+
   /// There is no map of no keys.
   Use latentUse() {
     DimName keys = kernel.getMappedRows(kernel.getSegments().front());
@@ -285,15 +330,26 @@ private:
     if (::hk::hasCopyEngine(target) && ::hk::attentionSharesValues(shape) &&
         !latent.accepted())
       report.add("latent", latent);
+    auto addWide = [&](const AttentionTile &bulk) {
+      if (shape.largestDim() > ::hk::kWideAttentionDim ||
+          kernel.getKernel().getThreads())
+        return;
+      if (Verdict verdict = checkWide(bulk); !verdict.accepted())
+        report.add(textOf(::hk::kWideAttentionTile), verdict);
+      else
+        add(::hk::kWideAttentionTile);
+    };
     if (usesVectorUnits())
-      add(::hk::attentionVectorTile(target.arch));
-    else
-      for (const ::hk::AttentionCandidate &c : ::hk::kAttentionCandidates)
-        if (::hk::usableForShape(c, target.arch, shape)) {
-          if (takesClusters(c.tile))
-            addClusters(c.tile);
-          add(c.tile);
-        }
+      return add(::hk::attentionVectorTile(target.arch));
+    bool wide = false; // one is enough
+    for (const ::hk::AttentionCandidate &c : ::hk::kAttentionCandidates)
+      if (::hk::usableForShape(c, target.arch, shape)) {
+        if (takesClusters(c.tile))
+          addClusters(c.tile);
+        if (isBulk(target, c.tile) && !std::exchange(wide, true))
+          addWide(c.tile);
+        add(c.tile);
+      }
   }
 
   bool usesVectorUnits() const {
@@ -341,28 +397,46 @@ private:
                });
   }
 
+  Value bounds(LaunchBuilder &launch) const {
+    DimName size = kernel.dim(kernel.getOperands().qOffsets, 0);
+    return launch.atLeast(launch.size(size), 1);
+  }
+  /// Warp-specialised tiles.
+  Value bulkTiles(LaunchBuilder &launch, const AttentionTile &tile) const {
+    Value queries = launch.size(kernel.getQueries()), slots;
+    int64_t each = tile.bq / tile.heads;
+    if (isRagged()) {
+      slots = launch.raggedTiles(queries, each, bounds(launch));
+    } else {
+      slots = launch.ceilDivide(queries, each);
+      if (!kernel.getOp().hasRaggedQueries())
+        slots = launch.multiply(
+            slots, launch.size(kernel.dim(kernel.getOperands().query, 0)));
+    }
+    return launch.multiply(slots, kernel.getKeyHeads() * kernel.getGroup() /
+                                      tile.heads);
+  }
+  /// Whether `tiles` wide tiles take no longer than those of half as many
+  /// queries.
+  Value paysWide(LaunchBuilder &launch, Value tiles,
+                 const AttentionTile &wide) const {
+    AttentionTile half = wide;
+    half.bq /= 2;
+    auto rounds = [&](Value all, int64_t time) {
+      return launch.multiply(launch.ceilDivide(all, target.computeUnits), time);
+    };
+    return launch.isAtMost(
+        rounds(tiles, ::hk::kWideRound[0]),
+        rounds(bulkTiles(launch, half), ::hk::kWideRound[1]));
+  }
+
   /// As many blocks as the chip holds; each takes tile after tile, in the order
   /// of runtime/kernels/attention/sm90/schedule.h. Beside blocks of another
   /// problem each takes one.
   LaunchDims bulkDims(LaunchBuilder &launch, const AttentionTile &tile,
                       Use use) {
-    const AttentionOperands &operands = kernel.getOperands();
     Value queries = launch.size(kernel.getQueries());
-    int64_t each = tile.bq / tile.heads;
-    Value sequences = launch.constant(1), slots;
-    if (isRagged()) {
-      Value bounds =
-          launch.atLeast(launch.size(kernel.dim(operands.qOffsets, 0)), 1);
-      sequences = launch.subtract(bounds, 1);
-      slots = launch.raggedTiles(queries, each, bounds);
-    } else {
-      slots = launch.ceilDivide(queries, each);
-      if (!kernel.getOp().hasRaggedQueries())
-        slots =
-            launch.multiply(slots, launch.size(kernel.dim(operands.query, 0)));
-    }
-    Value tiles = launch.multiply(slots, kernel.getKeyHeads() *
-                                             kernel.getGroup() / tile.heads);
+    Value tiles = bulkTiles(launch, tile);
     bool shared = kernel.getKernel().getThreads().has_value();
     bool clusters = tile.cluster > 1;
     LaunchDims grid =
@@ -370,11 +444,17 @@ private:
                     : shared ? tiles
                              : launch.atMost(tiles, target.computeUnits));
     if (use != Use::Always) {
+      Value sequences = launch.constant(1);
+      if (isRagged())
+        sequences = launch.subtract(bounds(launch), 1);
       Value least = launch.multiply(sequences, ::hk::kBulkAttentionQueries);
       grid.condition =
           clusters ? launch.isAtMost(
                          tiles, ::hk::residentClusters(target, tile.cluster))
                    : launch.isAtMost(least, queries);
+      if (tile.bq == ::hk::kWideAttentionTile.bq)
+        grid.condition =
+            launch.both(grid.condition, paysWide(launch, tiles, tile));
       for (const AttentionSegment &segment : kernel.getSegments())
         grid.condition = launch.both(
             grid.condition,

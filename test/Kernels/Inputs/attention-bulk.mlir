@@ -3,6 +3,15 @@ func.func @d64(%q: tensor<1x512x4x64xf16>, %k: tensor<1x512x2x64xf16>, %n: tenso
   %0, %1 = hk.attention %q, %k, %k kv_lens %n sink %s scale 0.125 causal window_left 100 : tensor<1x512x4x64xf16>, tensor<1x512x2x64xf16>, tensor<1x512x2x64xf16> kv_lens tensor<1xi32> sink tensor<4xf32> -> tensor<1x512x4x64xf16>, tensor<1x512x4xf32>
   return %0, %1 : tensor<1x512x4x64xf16>, tensor<1x512x4xf32>
 }
+// Four warpgroups, dense and ragged.
+func.func @wide64(%q: tensor<4x512x64x64xbf16>, %k: tensor<4x512x16x64xbf16>) -> tensor<4x512x64x64xbf16> {
+  %0 = hk.attention %q, %k, %k scale 0.125 : tensor<4x512x64x64xbf16>, tensor<4x512x16x64xbf16>, tensor<4x512x16x64xbf16> -> tensor<4x512x64x64xbf16>
+  return %0 : tensor<4x512x64x64xbf16>
+}
+func.func @wide40(%q: tensor<?x20x40xf16>, %k: tensor<?x5x40xf16>, %o: tensor<?xi32>, %s: tensor<20xf32>) -> (tensor<?x20x40xf16>, tensor<?x20xf32>) {
+  %0, %1 = hk.attention %q, %k, %k q_offsets %o kv_offsets %o sink %s scale 0.125 causal : tensor<?x20x40xf16>, tensor<?x5x40xf16>, tensor<?x5x40xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> sink tensor<20xf32> -> tensor<?x20x40xf16>, tensor<?x20xf32>
+  return %0, %1 : tensor<?x20x40xf16>, tensor<?x20xf32>
+}
 func.func @d128(%q: tensor<1x512x4x128xbf16>, %k: tensor<1x512x2x128xbf16>, %n: tensor<1xi32>, %s: tensor<4xf32>) -> (tensor<1x512x4x128xbf16>, tensor<1x512x4xf32>) {
   %0, %1 = hk.attention %q, %k, %k kv_lens %n sink %s scale 0.0884 causal window_left 100 softcap 30.0 : tensor<1x512x4x128xbf16>, tensor<1x512x2x128xbf16>, tensor<1x512x2x128xbf16> kv_lens tensor<1xi32> sink tensor<4xf32> -> tensor<1x512x4x128xbf16>, tensor<1x512x4xf32>
   return %0, %1 : tensor<1x512x4x128xbf16>, tensor<1x512x4xf32>

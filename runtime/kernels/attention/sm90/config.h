@@ -159,9 +159,16 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
   using Scores = ScoreChain<D, kKeys, kDepth, kQueries>;
   using Values = ValueChain<D, kColumns, kKeys>;
   /// Registers: 64 K of them, of which a thread that copies needs few. One
-  /// group has enough without.
+  /// group has enough without. Five groups begin with 96 each, which is what
+  /// they can share.
   static constexpr int kCopyRegisters = kGroups == 2 ? 40 : 32;
-  static constexpr int kProductRegisters = kGroups == 2 ? 232 : 160;
+  static constexpr int kProductRegisters = kGroups == 2   ? 232
+                                           : kGroups == 4 ? 112
+                                                          : 160;
+  /// Whether a step keeps the base that exponents are taken from, while sums
+  /// stay small: without maxima in its way, four groups fill the units that
+  /// multiply and that exponentiate.
+  static constexpr bool kKeepsBase = kGroups == 4;
 
   struct Shared {
     static constexpr int kCluster = T.cluster > 1 ? T.cluster : 0;

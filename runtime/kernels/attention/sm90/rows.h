@@ -88,10 +88,47 @@ struct BulkAttentionRows : BulkRowSums {
   /// the boxes of its keys.
   HK_MEM void softmax(const AttentionArgs<S> &a, Scores &s, int firstKey,
                       u32 missing) {
+    show(a, s, firstKey, missing);
+    exponentiate(a, s);
+  }
+
+  /// A tile's products become the scores that the softmax sees.
+  HK_MEM void show(const AttentionArgs<S> &a, Scores &s, int firstKey,
+                   u32 missing) const {
     prepare(a, s);
     if (firstKey < fullBegin || firstKey + Config::kKeys > fullEnd ||
         missing != 0)
       mask(s, firstKey, missing);
+  }
+
+  /// Scores to probabilities without a new maximum: what was subtracted before
+  /// is subtracted again. False, and only `p` has changed: a sum is too large
+  /// for that, or a base, or there is none yet. Below the limit f16 holds every
+  /// probability; digits do not depend on how large they are.
+  HK_MEM bool addToBase(const AttentionArgs<S> &a, const Scores &s, Words &p) {
+    constexpr float limit = 1024;
+    float scale = baseTwo(a), base[2], even[2] = {0, 0}, odd[2] = {0, 0};
+    HK_UNROLL for (int r = 0; r < 2; ++r) base[r] = maximum[r] * scale;
+    HK_UNROLL for (int i = 0; i < kScores; i += 2) {
+      int r = i / 2 % 2;
+      float x = softmaxExp2(__builtin_fmaf(s[i], scale, -base[r]));
+      float y = softmaxExp2(__builtin_fmaf(s[i + 1], scale, -base[r]));
+      even[r] += x;
+      odd[r] += y;
+      p[i / 2] = bitCast<u32>(hk::pack<S.type, 2>(f32x2{x, y}));
+    }
+    // Not of NaN, nor of a base of -inf.
+    bool fits = even[0] + odd[0] < limit && even[1] + odd[1] < limit &&
+                __builtin_fabsf(base[0]) < kLargeBase &&
+                __builtin_fabsf(base[1]) < kLargeBase;
+    if (ballot(!fits) != 0)
+      return false;
+    HK_UNROLL for (int r = 0; r < 2; ++r) sum[r] += even[r] + odd[r];
+    return true;
+  }
+
+  /// Scores become probabilities, which are added up.
+  HK_MEM void exponentiate(const AttentionArgs<S> &a, Scores &s) {
     float scale = baseTwo(a), top[2], base[2];
     HK_UNROLL for (int r = 0; r < 2; ++r) {
       top[r] = __builtin_fmaxf(maximumOf(s, r), maximum[r]);

@@ -74,11 +74,17 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionStore {
       bool exists = query < tile.count;
       // The row of a (query, head) pair, as the other kernels number them.
       i64 pair = (w.first + query) * S.group + tile.head % S.group;
-      if constexpr (S.lse)
+      if constexpr (S.lse && !Config::kKeepsBase)
         if (exists && laneId() % 4 == 0)
           a.lse[lseOffset<S>(a, w, pair)] = end.lse;
       storeAccumulatorRow<S.outType, S.valueDim>(
           a.out + outOffset<S>(a, w, pair), exists, o, r, end.factor);
+      // Registers do not hold both at once.
+      if constexpr (S.lse && Config::kKeepsBase) {
+        float lse = rows.finish(a, tile.head, r).lse;
+        if (exists && laneId() % 4 == 0)
+          a.lse[lseOffset<S>(a, w, pair)] = lse;
+      }
     }
   }
 };

@@ -9,7 +9,8 @@
 // 64 rows each. A warpgroup's step asks for the scores of the
 // next tile of keys and for the values' product of this one, computes the
 // softmax of the first while the second runs, and releases both; the warpgroups
-// drift apart, so that one's exponentials run under the other's products.
+// drift apart, so that one's exponentials run under the other's products. Four
+// of them keep what they subtract from scores (BulkAttentionRows::addToBase).
 // Products are in flight within a step only: a copy of their registers, which a
 // branch would make, would have to wait for them. The step that follows no
 // product and the product that no scores follow stand outside of the loop, once
@@ -66,10 +67,18 @@ public:
       waitProducts<1>();
       settleProduct(s);
       release(lds.keysEmpty(typename Config::Place(uses + 1).stage));
-      rows.softmax(a, s, n * Config::kKeys, missing);
+      if constexpr (Config::kKeepsBase)
+        rows.show(a, s, n * Config::kKeys, missing);
+      else
+        rows.softmax(a, s, n * Config::kKeys, missing);
       waitProducts<0>();
       settleProduct(o);
       release(lds.valuesEmpty(typename Config::Place(uses).stage));
+      if constexpr (Config::kKeepsBase) {
+        if (rows.addToBase(a, s, p))
+          continue;
+        rows.exponentiate(a, s);
+      }
       Rows::pack(s, p);
       rescale(o, rows);
     }
