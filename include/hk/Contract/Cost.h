@@ -158,7 +158,7 @@ struct Sm90Calibration {
   /// The same of streamed_codes, with 16 rows; what another 16 add to its time,
   /// and its start and end. All are some two thirds of what an H100 did later:
   /// 45 and 54 thousand, 2 us.
-  static constexpr double kStreamedPerUnit = 33e3, kStreamedRows = 0.58,
+  static constexpr double kStreamedPerUnit = 33e3, kStreamedRows = 0.25,
                           kStreamedMicroseconds = 3.2;
   /// The same in blocks, for every tile of rows.
   static constexpr double kBlocksCodesPerUnit = 10e3;
@@ -239,7 +239,9 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   if (tile.wm * tile.wn == 1)
     step *= C::kHalfTile;
   step = costMax(step, isSwapped(tile) ? kChainClocks : 0);
-  if (!shape.grouped)
+  // A stage of 16 bits takes twice as long to multiply; its widths were chosen
+  // by what they took.
+  if (!shape.grouped && info(shape.operand).bits == 8)
     step = costMax(step, clocksFromCache(target, tile, rowTiles * columnTiles));
   if (shape.powersOfCodes)
     step = costMax(step, kDecodeClocks * tile.bn);
