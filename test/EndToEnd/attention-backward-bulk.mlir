@@ -25,7 +25,20 @@
 // RUN: hk-run %t.so --check=%s --function=wide --dim=q.1=161 --dim=do.1=161 --dim=k.1=129 --dim=v.1=129
 // RUN: hk-run %t.so --check=%s --function=wide --dim=q.1=64 --dim=do.1=64 --dim=k.1=250 --dim=v.1=250
 // RUN: hk-run %t.so --check=%s --function=wide_ragged --dim=q.0=260 --dim=do.0=260 --dim=k.0=300 --dim=v.0=300 --dim=qo.0=3 --dim=ko.0=3
+// Scores far below zero, and keys that end inside a tile: rows behind them must
+// not take part in the sums of a query's gradient.
+// RUN: hk-run %t.so --check=%s --function=low --data=equal
 
+func.func @low(%q: tensor<1x256x2x128xbf16>, %k: tensor<1x321x2x128xbf16>, %v: tensor<1x321x2x128xbf16>, %do: tensor<1x256x2x128xbf16>) -> (tensor<1x256x2x128xbf16>, tensor<1x321x2x128xbf16>, tensor<1x321x2x128xbf16>) {
+  %o, %lse = hk.attention %q, %k, %v scale -1.0 : tensor<1x256x2x128xbf16>, tensor<1x321x2x128xbf16>, tensor<1x321x2x128xbf16> -> tensor<1x256x2x128xbf16>, tensor<1x256x2xf32>
+  %of = hk.cast %o : tensor<1x256x2x128xbf16> -> tensor<1x256x2x128xf32>
+  %df = hk.cast %do : tensor<1x256x2x128xbf16> -> tensor<1x256x2x128xf32>
+  %m = hk.mul %of, %df : tensor<1x256x2x128xf32>
+  %r = hk.reduce sum %m : tensor<1x256x2x128xf32> -> tensor<1x256x2x1xf32>
+  %delta = tensor.collapse_shape %r [[0], [1], [2, 3]] : tensor<1x256x2x1xf32> into tensor<1x256x2xf32>
+  %dq, %dk, %dv = hk.attention_backward %q, %k, %v, %do, %lse, %delta scale -1.0 : tensor<1x256x2x128xbf16>, tensor<1x321x2x128xbf16>, tensor<1x321x2x128xbf16>, tensor<1x256x2x128xbf16>, tensor<1x256x2xf32> -> tensor<1x256x2x128xbf16>, tensor<1x321x2x128xbf16>, tensor<1x321x2x128xbf16>
+  return %dq, %dk, %dv : tensor<1x256x2x128xbf16>, tensor<1x321x2x128xbf16>, tensor<1x321x2x128xbf16>
+}
 func.func @causal(%q: tensor<2x?x4x128xbf16>, %k: tensor<2x?x2x128xbf16>, %v: tensor<2x?x2x128xbf16>, %do: tensor<2x?x4x128xbf16>) -> (tensor<2x?x4x128xbf16>, tensor<2x?x2x128xbf16>, tensor<2x?x2x128xbf16>) {
   %o, %lse = hk.attention %q, %k, %v scale 0.0884 causal : tensor<2x?x4x128xbf16>, tensor<2x?x2x128xbf16>, tensor<2x?x2x128xbf16> -> tensor<2x?x4x128xbf16>, tensor<2x?x4xf32>
   %of = hk.cast %o : tensor<2x?x4x128xbf16> -> tensor<2x?x4x128xf32>

@@ -55,6 +55,10 @@ public:
     HK_UNROLL for (float &v : values) v = 0;
     BackwardBlock w = lds.getBlock();
     this->start(a, w);
+    // dq sums over all rows of the tile: those behind the last key are masked
+    // in every step.
+    if (w.count < T.rows)
+      this->fullEnd = 0;
     typename Walk::Steps steps = Walk::stepsOf(w);
     steps = {sameInWarp(steps.first), sameInWarp(steps.end)};
     if (steps.count() > 0)

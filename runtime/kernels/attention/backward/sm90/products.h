@@ -199,6 +199,9 @@ protected:
     int begin[2], end[2];
     HK_UNROLL for (int r = 0; r < 2; ++r) {
       BackwardRange range = Walk::rangeOf(w, i64(w.first) + row + 8 * r);
+      if constexpr (sumsInOrder(T))
+        if (row + 8 * r >= w.count)
+          range = {0, 0};
       begin[r] = int(range.begin) - first;
       end[r] = int(range.end) - first;
     }
