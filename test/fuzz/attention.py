@@ -14,16 +14,14 @@ import random
 import sys
 import tempfile
 
+import regions
 import runs
+from regions import tensor
 
 QUERIES = (0, 1, 2, 5, 17, 31, 33, 64, 65, 70)
 KEYS = (0, 1, 7, 31, 33, 64, 65, 100, 129, 160)
 HEADS = (8, 24, 33, 40, 64, 72, 80, 96, 112, 128, 160, 192, 256)
 NARROW = ("f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "i8")
-
-
-def tensor(*parts):
-    return "tensor<" + "x".join(str(p) for p in parts) + ">"
 
 
 class Case:
@@ -209,9 +207,7 @@ class Case:
         heads = self.heads
         if kind == "slopes":
             reads.append((f"slopes{n}", tensor(heads, "f32")))
-            score = [f"%x = hk.gather_elements %slopes{n} [%h] : {reads[-1][1]} [tensor<i32>] -> tensor<f32>",
-                     "%d = hk.sub %j, %i : tensor<i32>", "%f = hk.cast %d : tensor<i32> -> tensor<f32>",
-                     "%m = hk.mul %x, %f : tensor<f32>", "%t = hk.sub %s, %m : tensor<f32>"]
+            score = regions.slopes(f"slopes{n}", reads[-1][1])
         elif kind == "bias":
             reads.append((f"bias{n}", tensor(heads, self.rng.choice((5, 70)), 100, self.rng.choice(("f32", "bf16")))))
             element = reads[-1][1][-5:-1].strip("x")
@@ -221,9 +217,7 @@ class Case:
             else:
                 score += ["%t = hk.add %s, %x : tensor<f32>"]
         elif kind == "mask":
-            score = ["%three = hk.constant 3 : tensor<i32>", "%d = hk.sub %j, %three : tensor<i32>",
-                     "%c = hk.compare le %d, %i : tensor<i32> -> tensor<i1>", "%never = hk.constant 0xFF800000 : tensor<f32>",
-                     "%t = hk.select %c, %s, %never : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>"]
+            score = regions.MASK
         elif kind == "boolean":
             reads.append((f"mask{n}", tensor(70, 160, "i8")))
             score = [f"%x = hk.gather_elements %mask{n} [%i, %j] : {reads[-1][1]} [tensor<i32>, tensor<i32>] -> tensor<i8>",
@@ -232,27 +226,12 @@ class Case:
                      "%t = hk.select %c, %s, %never : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>"]
         if self.maybe(0.15):
             reads.append((f"seed{n}", "tensor<i64>"))
-            weight = ["%row = hk.mul %i, %nk : tensor<i32>", "%c = hk.add %row, %j : tensor<i32>", "%e = hk.add %c, %h : tensor<i32>",
-                      "%w = hk.cast %e : tensor<i32> -> tensor<i64>",
-                      f"%u = hk.philox %seed{n}, %w : tensor<i64>, tensor<i64> -> tensor<f32>", "%rate = hk.constant 0.25 : tensor<f32>",
-                      "%kept = hk.compare gt %u, %rate : tensor<f32> -> tensor<i1>", "%up = hk.constant 1.5 : tensor<f32>",
-                      "%zero = hk.constant 0.0 : tensor<f32>",
-                      "%t = hk.select %kept, %up, %zero : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>"]
-        text = ""  # names of a function are not to be used again in its regions
-        for word, body in (("score", score), ("weight", weight)):
-            if not body:
-                continue
-            arguments = ["%s: tensor<f32>"] * (word == "score")
-            arguments += [f"%{a}: tensor<i32>" for a in ("seq", "h", "i", "j", "nq", "nk")] + [f"%{a}_t: {t}" for a, t in reads]
-            for a, _ in reads:
-                body = [line.replace(f"%{a} ", f"%{a}_t ").replace(f"%{a},", f"%{a}_t,") for line in body]
-            text += f" {word} {{\n  ^bb0({', '.join(arguments)}):\n    " + "\n    ".join(body)
-            text += "\n    hk.yield %t : tensor<f32>\n  }"
+            weight = regions.dropout(f"seed{n}", "add")
         self.args += reads
         if reads:
             words.append(f"reads ({', '.join('%' + a for a, _ in reads)})")
             types.append(f"reads ({', '.join(t for _, t in reads)})")
-        return text
+        return regions.text(reads, score, weight)
 
     def attend(self, n, form, out, lse, last, sink):
         """One hk.attention; the names of its results begin with `o` and `l`."""

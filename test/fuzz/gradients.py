@@ -12,52 +12,32 @@ import random
 import sys
 import tempfile
 
+import regions
 import runs
+from regions import tensor
 
 SIZES = (0, 1, 2, 7, 31, 32, 33, 63, 64, 65, 97, 128, 130)
 
 
-def tensor(*parts):
-    return "tensor<" + "x".join(str(p) for p in parts) + ">"
-
-
-def regions(rng, form, lead, heads):
+def regions_of(rng, form, lead, heads):
     """Operands of regions, with their types, the regions' text, and the type of dbias."""
     reads, score, weight, dbias = [], [], [], None
     kind = rng.choice(("", "", "", "slopes", "bias", "mask"))
     if kind == "slopes":
         reads.append(("slopes", tensor(heads, "f32")))
-        score = ["%x = hk.gather_elements %slopes [%h] : " + reads[-1][1] + " [tensor<i32>] -> tensor<f32>",
-                 "%d = hk.sub %j, %i : tensor<i32>", "%f = hk.cast %d : tensor<i32> -> tensor<f32>",
-                 "%m = hk.mul %x, %f : tensor<f32>", "%t = hk.sub %s, %m : tensor<f32>"]
+        score = regions.slopes("slopes", reads[-1][1])
     elif kind == "bias":
         reads.append(("bias", tensor(heads, rng.choice((5, 40)), 64, "f32")))
         score = ["%x = hk.gather_elements %bias [%h, %i, %j] : " + reads[-1][1] +
                  " [tensor<i32>, tensor<i32>, tensor<i32>] -> tensor<f32>", "%t = hk.add %s, %x : tensor<f32>"]
     elif kind == "mask":
-        score = ["%three = hk.constant 3 : tensor<i32>", "%d = hk.sub %j, %three : tensor<i32>",
-                 "%c = hk.compare le %d, %i : tensor<i32> -> tensor<i1>", "%never = hk.constant 0xFF800000 : tensor<f32>",
-                 "%t = hk.select %c, %s, %never : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>"]
+        score = regions.MASK
     if score and form == "dense" and rng.random() < 0.7:
         dbias = tensor(rng.choice((1, lead[0])), heads, "?", "?", rng.choice(("f32", "bf16")))
     if rng.random() < 0.3:
         reads.append(("seed", "tensor<i64>"))
-        weight = ["%row = hk.mul %i, %nk : tensor<i32>", "%c = hk.add %row, %j : tensor<i32>", "%e = hk.mul %c, %h : tensor<i32>",
-                  "%w = hk.cast %e : tensor<i32> -> tensor<i64>",
-                  "%u = hk.philox %seed, %w : tensor<i64>, tensor<i64> -> tensor<f32>", "%rate = hk.constant 0.25 : tensor<f32>",
-                  "%kept = hk.compare gt %u, %rate : tensor<f32> -> tensor<i1>", "%up = hk.constant 1.5 : tensor<f32>",
-                  "%zero = hk.constant 0.0 : tensor<f32>",
-                  "%t = hk.select %kept, %up, %zero : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>"]
-    text = ""  # names of a function are not to be used again in its regions
-    for word, body in (("score", score), ("weight", weight)):
-        if body:
-            arguments = ["%s: tensor<f32>"] * (word == "score")
-            arguments += [f"%{n}: tensor<i32>" for n in ("seq", "h", "i", "j", "nq", "nk")] + [f"%{n}_t: {t}" for n, t in reads]
-            for n, _ in reads:
-                body = [line.replace(f"%{n} ", f"%{n}_t ").replace(f"%{n},", f"%{n}_t,") for line in body]
-            text += f" {word} {{\n  ^bb0({', '.join(arguments)}):\n    " + "\n    ".join(body)
-            text += "\n    hk.yield %t : tensor<f32>\n  }"
-    return reads, text, dbias
+        weight = regions.dropout("seed", "mul")
+    return reads, regions.text(reads, score, weight), dbias
 
 
 def case(rng, name):
@@ -85,7 +65,7 @@ def case(rng, name):
         args.append(("sink", sink))
         words, types = f"{words} sink %sink", f"{types} sink {sink}"
         results.append(("dsink", sink))
-    reads, region, dbias = regions(rng, form, lead, heads)
+    reads, region, dbias = regions_of(rng, form, lead, heads)
     args += reads
     if reads:
         words += f" reads ({', '.join('%' + n for n, _ in reads)})"
