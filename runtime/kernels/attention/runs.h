@@ -48,7 +48,7 @@ public:
         scanLanes<1, kWave>(before, all);
         total += all;
       }
-      longest = largest<1>(longest);
+      longest = largestOfLanes<kWave>(longest);
     }
     // A unit as long as m runs has at most m + 1 parts.
     if (total > 0)
@@ -99,12 +99,6 @@ private:
     AttentionBlock w = sequenceOf(sequence);
     i64 base = firstSlicedKey(w.keys, w.queries, S.windowLeft);
     return maxOf((w.keys - base + STEP - 1) / STEP, 1);
-  }
-  template <int M> HK_MEM static i64 largest(i64 v) {
-    if constexpr (M < kWave)
-      return largest<2 * M>(maxOf(v, exchangeLanes<M, kWave>(v)));
-    else
-      return v;
   }
   HK_MEM static i64 ofLane(i64 v, int lane) {
     Vec<i32, 2> parts = bitCast<Vec<i32, 2>>(v);

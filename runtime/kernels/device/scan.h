@@ -1,14 +1,14 @@
-//===- scan.h - Prefix sums and equal lanes -*- C++ -*-===//
+//===- scan.h - Prefix sums, maxima and equal lanes -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Sums over the threads before this one, and which lanes of a wave hold the
-// same number. Every thread calls them. On the host a block is one thread, so
-// that nothing comes before it. The order of additions is fixed by the template
-// arguments, so results repeat bit by bit.
+// Sums over the threads before this one, the largest number of some lanes, and
+// which lanes of a wave hold the same number. Every thread calls them. On the
+// host a block is one thread, so that nothing comes before it. The order of
+// additions is fixed by the template arguments, so results repeat bit by bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +29,16 @@ template <int M, int GROUP, class T> HK_DEV T exchangeLanes(T v) {
     parts[0] = laneXor<M, GROUP>(parts[0]);
     parts[1] = laneXor<M, GROUP>(parts[1]);
     return bitCast<T>(parts);
+  }
+}
+
+/// The largest v of LANES neighbouring lanes. Whole waves call.
+template <int LANES, class T, int STEP = 1> HK_DEV T largestOfLanes(T v) {
+  if constexpr (STEP < LANES) {
+    T other = exchangeLanes<STEP, kWave>(v);
+    return largestOfLanes<LANES, T, STEP * 2>(v > other ? v : other);
+  } else {
+    return v;
   }
 }
 

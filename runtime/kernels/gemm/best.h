@@ -24,7 +24,6 @@
 #ifndef HK_KERNELS_GEMM_BEST_H
 #define HK_KERNELS_GEMM_BEST_H
 
-#include "kernels/device/scan.h"
 #include "kernels/topk/keys.h"
 
 namespace hk {
@@ -46,17 +45,6 @@ HK_DEV float valueOfBest(u64 best) { return valueOfKey(u32(best >> 32)); }
 template <Ties TIES> HK_DEV i32 indexOfBest(u64 best) {
   return indexOfPlace<TIES>(u32(best));
 }
-
-#if HK_GPU
-/// The largest key of LANES neighbouring lanes. Whole waves call.
-template <int LANES, int STEP = 1> HK_DEV u64 bestOfLanes(u64 key) {
-  if constexpr (STEP < LANES)
-    return bestOfLanes<LANES, STEP * 2>(
-        largerKey(key, exchangeLanes<STEP, kWave>(key)));
-  else
-    return key;
-}
-#endif
 
 } // namespace hk
 

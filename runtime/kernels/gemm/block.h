@@ -18,6 +18,7 @@
 
 #include "kernels/device/mma.h"
 #include "kernels/device/reduce.h"
+#include "kernels/device/scan.h"
 #include "kernels/gemm/best.h"
 #include "kernels/gemm/loader.h"
 #include "kernels/gemm/problem.h"
@@ -50,7 +51,7 @@ HK_DEV void runEpilogue(const Epilogue &epilogue, i64 batch, i64 row, i64 col,
                         i64 n, bool live, In in) {
   if constexpr (kSelectsBest<Epilogue>) {
     u64 key = live ? epilogue.template key<V>(batch, row, col, in) : 0;
-    key = bestOfLanes<Epilogue::kGroup / V>(key);
+    key = largestOfLanes<Epilogue::kGroup / V>(key);
     if (live && col == 0)
       epilogue.applyBest(batch, row, key);
   } else if constexpr (Epilogue::kGroup != 0) {

@@ -35,12 +35,7 @@ template <MqaLogitsSpec S, AttentionTile T> struct MqaLogitsHost {
 
   HK_DEV void run(const MqaLogitsArgs<S> &a, BlockId id, Shared &sh) {
     MqaLogitsBlock w = locate<S, T>(a, id);
-    LogitRange all = {a.keys, 0};
-    for (i64 i = w.first; i < w.first + w.count; ++i) {
-      LogitRange r = seenKeys(a, w.sequence, i);
-      all.begin = r.begin < all.begin ? r.begin : all.begin;
-      all.end = r.end > all.end ? r.end : all.end;
-    }
+    LogitRange all = seenByBlock(a, w);
     float scale[T.bk];
     bool exists[T.bk];
     for (int p = 0; p < T.bk; p += kPanel)

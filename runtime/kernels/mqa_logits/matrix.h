@@ -40,13 +40,8 @@ template <MqaLogitsSpec S, AttentionTile T> struct MqaLogitsMatrix {
 
   HK_DEV void run(const MqaLogitsArgs<S> &a, BlockId id, Shared &sh) {
     MqaLogitsBlock w = locate<S, T>(a, id);
-    // Of the keys, no more than some query of the block sees is read.
-    LogitRange all = {a.keys, 0};
-    for (i64 i = w.first; i < w.first + w.count; ++i) {
-      LogitRange r = seenKeys(a, w.sequence, i);
-      all.begin = r.begin < all.begin ? r.begin : all.begin;
-      all.end = r.end > all.end ? r.end : all.end;
-    }
+    // No other keys are read.
+    LogitRange all = seenByBlock(a, w);
     float scale[Mma::kRows];
     bool exists[Mma::kRows];
     HK_UNROLL for (int s = 0; s < Mma::kRows; ++s) {

@@ -84,6 +84,19 @@ HK_DEV LogitRange seenKeys(const MqaLogitsArgs<S> &a, i64 sequence, i64 i) {
   return r;
 }
 
+/// From the first to the last key that some query of the block sees.
+template <MqaLogitsSpec S>
+HK_DEV LogitRange seenByBlock(const MqaLogitsArgs<S> &a,
+                              const MqaLogitsBlock &w) {
+  LogitRange all = {a.keys, 0};
+  for (i64 i = w.first; i < w.first + w.count; ++i) {
+    LogitRange r = seenKeys(a, w.sequence, i);
+    all.begin = r.begin < all.begin ? r.begin : all.begin;
+    all.end = r.end > all.end ? r.end : all.end;
+  }
+  return all;
+}
+
 /// Element offsets of a key and of its scale; `exists` is false where no block
 /// of the cache has it.
 struct LogitKey {
