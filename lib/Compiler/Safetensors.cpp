@@ -61,6 +61,24 @@ FailureOr<SafetensorsFile> SafetensorsFile::open(Location loc, StringRef path) {
   return file;
 }
 
+FailureOr<std::vector<std::string>>
+SafetensorsFile::getFurtherFiles(Location loc) const {
+  std::vector<std::string> files;
+  const llvm::json::Object *metadata = header.getObject("__metadata__");
+  std::optional<StringRef> text =
+      metadata ? metadata->getString(::hk::kFurtherFilesKey) : std::nullopt;
+  if (!text)
+    return files;
+  auto list = llvm::json::parse(*text);
+  llvm::json::Path::Root root;
+  if (list && llvm::json::fromJSON(*list, files, root))
+    return files;
+  llvm::consumeError(list.takeError());
+  return emitError(loc, "expected a list of paths in '")
+         << ::hk::kFurtherFilesKey << "' of the weights file '" << path
+         << "', but got '" << *text << "'";
+}
+
 FailureOr<StringRef> SafetensorsFile::find(WeightOp op, StringRef name,
                                            RankedTensorType type) const {
   ::hk::DType expected = *dtypeOf(type.getElementType());
@@ -127,7 +145,7 @@ LogicalResult WeightFiles::addIndex(Location loc, StringRef path) {
   for (StringRef shard : shards) {
     SmallString<128> file(llvm::sys::path::parent_path(path));
     llvm::sys::path::append(file, shard);
-    if (failed(add(loc, file)))
+    if (failed(addFile(loc, file)))
       return failure();
   }
   for (const auto &[name, shard] : *map) {
@@ -144,6 +162,23 @@ LogicalResult WeightFiles::addIndex(Location loc, StringRef path) {
 LogicalResult WeightFiles::add(Location loc, StringRef path) {
   if (path.ends_with(".json"))
     return addIndex(loc, path);
+  if (failed(addFile(loc, path)))
+    return failure();
+  auto further = files.back().getFurtherFiles(loc);
+  if (failed(further))
+    return failure();
+  for (const std::string &other : *further) {
+    SmallString<128> place(llvm::sys::path::parent_path(path));
+    llvm::sys::path::append(place, other);
+    if (failed(addFile(loc, place)))
+      return emitError(loc, "'")
+             << path << "' names this file: put it back, or import the model "
+             << "again, with --copy-weights to have all of them in one file";
+  }
+  return success();
+}
+
+LogicalResult WeightFiles::addFile(Location loc, StringRef path) {
   FailureOr<SafetensorsFile> file = SafetensorsFile::open(loc, path);
   if (failed(file))
     return failure();

@@ -1,4 +1,5 @@
-"""Reads safetensors files into NumPy arrays; bf16 becomes float32, which holds it."""
+"""Reads safetensors files, and those that they name, into NumPy arrays; bf16 becomes float32, which
+holds it."""
 
 import json
 import os
@@ -20,7 +21,9 @@ def read(path: str | os.PathLike) -> dict[str, typing.Any]:
     if data.size < 8 + length or length < 2:
         raise Incompatible(f"'{os.fspath(path)}' is not a safetensors file")
     header = json.loads(bytes(data[8:8 + length]))
-    tensors = {}
+    tensors: dict[str, typing.Any] = {}
+    for other in json.loads(header.get("__metadata__", {}).get("hk.files", "[]")):
+        tensors |= read(os.path.join(os.path.dirname(path), other))
     for name, entry in header.items():
         if name == "__metadata__":
             continue

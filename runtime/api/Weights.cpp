@@ -95,8 +95,12 @@ Status SafetensorsFile::open(const std::string &path) {
       return makeError(HK_INCOMPATIBLE, "%s: the header is not a JSON object",
                        context.c_str());
     for (const auto &[name, entry] : header.items()) {
-      if (name == "__metadata__")
+      if (name == "__metadata__") {
+        if (entry.contains(kFurtherFilesKey))
+          further = Json::parse(entry.at(kFurtherFilesKey).get<std::string>())
+                        .get<std::vector<std::string>>();
         continue;
+      }
       Tensor tensor;
       if (Status error =
               readTensor(entry, data, file.size() - 8 - headerBytes, tensor))
@@ -123,6 +127,11 @@ Weights::~Weights() {
     device.deallocate(data);
 }
 
+/// With its slash; "" of a path that has none.
+static std::string folderOf(const std::string &path) {
+  return path.substr(0, path.rfind('/') + 1);
+}
+
 Status WeightFiles::openIndex(const std::string &path) {
   MappedFile file;
   if (Status error = file.open(path))
@@ -137,13 +146,15 @@ Status WeightFiles::openIndex(const std::string &path) {
                      "'%s' is no index of safetensors files: %s", path.c_str(),
                      e.what());
   }
-  std::string folder = path.substr(0, path.rfind('/') + 1);
-  for (const std::string &shard : shards) {
-    files.push_back(std::make_unique<SafetensorsFile>());
-    if (Status error = files.back()->open(folder + shard))
+  for (const std::string &shard : shards)
+    if (Status error = add(folderOf(path) + shard))
       return error;
-  }
   return {};
+}
+
+Status WeightFiles::add(const std::string &path) {
+  files.push_back(std::make_unique<SafetensorsFile>());
+  return files.back()->open(path);
 }
 
 Status WeightFiles::open(const std::string &path) {
@@ -151,8 +162,13 @@ Status WeightFiles::open(const std::string &path) {
   if (path.size() > ending.size() &&
       path.compare(path.size() - ending.size(), ending.size(), ending) == 0)
     return openIndex(path);
-  files.push_back(std::make_unique<SafetensorsFile>());
-  return files.back()->open(path);
+  if (Status error = add(path))
+    return error;
+  const SafetensorsFile &first = *files.front();
+  for (const std::string &other : first.getFurtherFiles())
+    if (Status error = add(folderOf(path) + other))
+      return addContext(std::move(error), "'" + path + "' names this file");
+  return {};
 }
 
 const SafetensorsFile::Tensor *

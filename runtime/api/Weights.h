@@ -38,14 +38,17 @@ public:
   Status open(const std::string &path);
   /// NULL when there is none.
   const Tensor *find(const std::string &name) const;
+  /// Further files of the model (kFurtherFilesKey), from this one's folder.
+  const std::vector<std::string> &getFurtherFiles() const { return further; }
 
 private:
   MappedFile file;
   std::map<std::string, Tensor> tensors;
+  std::vector<std::string> further;
 };
 
-/// A safetensors file, or those that an index (`*.json`: an object "weight_map"
-/// from names to files beside it) names.
+/// A safetensors file and those that it names, or those that an index
+/// (`*.json`: an object "weight_map" from names to files beside it) names.
 class WeightFiles {
 public:
   Status open(const std::string &path);
@@ -53,6 +56,7 @@ public:
 
 private:
   Status openIndex(const std::string &path);
+  Status add(const std::string &path);
   std::vector<std::unique_ptr<SafetensorsFile>> files;
 };
 

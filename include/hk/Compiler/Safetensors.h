@@ -31,6 +31,9 @@ public:
 
   bool has(StringRef name) const { return header.getObject(name); }
   StringRef getPath() const { return path; }
+  /// Further files of the model (kFurtherFilesKey), as the file names them;
+  /// failure, with an error at `loc`, if what it has there is no list of paths.
+  FailureOr<std::vector<std::string>> getFurtherFiles(Location loc) const;
   /// The bytes of a tensor that `op` needs, after checking that name, dtype,
   /// shape and size are what it says; errors are emitted at `op`.
   FailureOr<StringRef> find(WeightOp op, StringRef name,
@@ -46,9 +49,9 @@ private:
 /// The tensors of several files.
 class WeightFiles {
 public:
-  /// Adds a safetensors file, or those that an index (`*.json`: an object
-  /// "weight_map" from names to files beside it) names. Errors are emitted at
-  /// `loc`.
+  /// Adds a safetensors file and those that it names (kFurtherFilesKey), or
+  /// those that an index (`*.json`: an object "weight_map" from names to files
+  /// beside it) names. Errors are emitted at `loc`.
   LogicalResult add(Location loc, StringRef path);
 
   struct Tensor {
@@ -64,6 +67,7 @@ public:
 
 private:
   LogicalResult addIndex(Location loc, StringRef path);
+  LogicalResult addFile(Location loc, StringRef path);
   std::vector<SafetensorsFile> files;
 };
 

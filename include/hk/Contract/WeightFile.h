@@ -21,6 +21,10 @@
 
 namespace hk {
 
+/// Metadata of a safetensors file: a JSON list of further files, as paths from
+/// its folder, in which the model has tensors that this one lacks.
+inline constexpr const char *kFurtherFilesKey = "hk.files";
+
 /// Of i4 and ui4 the name of the bytes that hold two of them.
 inline constexpr const char *kSafetensorsNames[] = {
     "F32",         "BF16", "F16",     "F8_E4M3", "F8_E4M3FNUZ", "F8_E5M2",

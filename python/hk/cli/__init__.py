@@ -50,6 +50,9 @@ def _parser() -> argparse.ArgumentParser:
             "--widen-weights", action="store_true",
             help="of a GGUF file or a quantised folder: to --dtype; otherwise 4-bit and "
                  "8-bit weights stay as they are")
+    commands.choices["import"].add_argument(
+        "--copy-weights", action="store_true",
+        help="to MODEL.safetensors, also those that could stay in the files of the folder")
     add = commands.add_parser("report", help="what the compiler decided, as a page to look at")
     add.add_argument("source", help="MODEL.mlir, or what hk-compile --explain=json wrote")
     add.add_argument("-o", dest="output", help="the page; default: SOURCE with the suffix .html")

@@ -34,10 +34,13 @@ def _import(path: str, output: pathlib.Path, options: argparse.Namespace, progre
     stored = None if options.widen_weights else importer.stored_weights(path, model, notes)
     graph = importer.export(model, getattr(options, "signature", None),
                             dtype=DTYPES[options.dtype], context=getattr(options, "context", None),
-                            stored=stored, progress=progress)
+                            stored=stored, snapshot=False, progress=progress)
     progress(f"write {output}")
     output.parent.mkdir(parents=True, exist_ok=True)
-    mlir, weights = graph.save(output)
+    mlir, weights = graph.save(output, copy_weights=getattr(options, "copy_weights", False))
+    tables = any(name.endswith(".cos") for name in graph.tensors)
+    graph.tensors = {}  # They are in the file; the model may need the room.
+    convert(model, graph.dtype)
     progress("compile for the host" if targets == ["host"] else f"compile for {', '.join(targets)}")
     library = tools.compile(mlir, mlir.with_suffix(".so"), targets=targets, weights=weights)
     progress("check against the model")
@@ -51,7 +54,6 @@ def _import(path: str, output: pathlib.Path, options: argparse.Namespace, progre
     progress.done()
     for line in (*notes, *graph.notes, text):
         print(line, file=sys.stderr)
-    tables = any(name.endswith(".cos") for name in graph.tensors)
     limited = tables or hasattr(model.config.get_text_config(), "max_position_embeddings")
     return graph.context if limited else 0, library
 

@@ -14,7 +14,6 @@ they are known; the reference with the other expert is what counts then, and the
 """
 
 import contextlib
-import copy
 import pathlib
 import tempfile
 import typing
@@ -30,10 +29,12 @@ from ._converted import convert
 from ._experts import is_experts
 from ._graph import Graph, unpadded
 from ._plain import Plain, differences
+from ._precision import Change, computing_in, layers, perturbed, shared_copy
 from ._signature import Dense
 from ._substitution import set_attention
 
 DECODED = 8
+WHOLE = 1 << 28  # Weights of a model that is converted as a whole: the quickest.
 REACHED = 4096  # The widest window that a prompt goes beyond: the model's own scores are f64.
 
 
@@ -67,15 +68,6 @@ def _prompts(graph: Graph) -> list[torch.Tensor]:
     return [torch.randint(0, graph.vocabulary, (n,), generator=generator) for n in lengths]
 
 
-def _perturb(model: torch.nn.Module) -> None:
-    """Every matrix's elements off by sqrt(K) roundings of f32, others by one."""
-    generator = torch.Generator().manual_seed(4)
-    for p in model.parameters():
-        k = p.shape[-1] if p.dim() > 1 else 1
-        noise = torch.randn(p.shape, generator=generator, dtype=torch.float32)
-        p.mul_(1 + noise.to(p.dtype) * (k**0.5 * 2.0**-24))
-
-
 @contextlib.contextmanager
 def _default(dtype: torch.dtype) -> typing.Iterator[None]:
     """Numbers that a model makes are of this type, unless it says another one."""
@@ -93,26 +85,26 @@ class _Reference:
     are alike in all."""
 
     def __init__(self, model: torch.nn.Module, prompts: list, dtype: torch.dtype, dense: bool):
-        up = torch.float64 if dtype == torch.float32 else torch.float32
-        self.prompts, self._dense, self._up = prompts, dense, up
-        wide = convert(copy.deepcopy(model).eval(), dtype)
+        self.prompts, self._dense = prompts, dense
+        self._up = torch.float64 if dtype == torch.float32 else torch.float32
+        self.model = convert(shared_copy(model).eval(), dtype)
         # Eager attention has every variant (soft caps, sinks) in every precision.
-        set_attention(wide, "eager")
-        self._mixture = any(is_experts(m) for m in wide.modules())
+        set_attention(self.model, "eager")
+        self._mixture = any(is_experts(m) for m in self.model.modules())
         if self._mixture:
-            wide.set_experts_implementation("eager")
-        self.model = convert(wide, up)
-        self.results, self.choices = self._all(None)
-        convert(self.model, dtype)  # The same numbers: it came from there.
-        own, chosen = self._all(self.choices)
-        convert(self.model, up)
-        kept = {n: p.clone() for n, p in self.model.named_parameters()}
-        _perturb(self.model)
-        perturbed, also = self._all(self.choices)
-        for name, parameter in self.model.named_parameters():
-            parameter.copy_(kept[name])
+            self.model.set_experts_implementation("eager")
+        self._layers = layers(self.model) if sum(
+            p.numel() for p in self.model.parameters()) > WHOLE else []
+        try:
+            self.results, self.choices = self._all(None, self._up)
+        except RuntimeError:
+            # Something looks at a layer's weights from outside of it.
+            self._layers = []
+            self.results, self.choices = self._all(None, self._up)
+        own, chosen = self._all(self.choices, dtype)
+        moved, also = self._all(self.choices, self._up, perturbed)
         self.own = _difference(own, self.results)
-        self.sums = _difference(perturbed, self.results)
+        self.sums = _difference(moved, self.results)
         each = [_ties.unsure(made, [a, b]) for made, a, b in
                 zip(self.choices, chosen, also, strict=True)]
         self.unsure = [max(calls) for calls in zip(*each, strict=True)]
@@ -125,9 +117,11 @@ class _Reference:
         rows = torch.cat([Dense.rows(name, t[0], len(prompt)) for name, t in made.items()], -1)
         return rows.double(), mode.seen if self._mixture else []
 
-    def _all(self, made: list | None) -> tuple[list, list]:
-        runs = [self._run(p, None if made is None else made[i])
-                for i, p in enumerate(self.prompts)]
+    def _all(self, made: list | None, dtype: torch.dtype, change: Change | None = None
+             ) -> tuple[list, list]:
+        with computing_in(self.model, dtype, change, self._layers):
+            runs = [self._run(p, None if made is None else made[i])
+                    for i, p in enumerate(self.prompts)]
         return [rows for rows, _ in runs], [seen for _, seen in runs]
 
     def explained(self, actual: torch.Tensor, i: int, bound: float) -> tuple[torch.Tensor, list]:
@@ -135,8 +129,11 @@ class _Reference:
         otherwise."""
         expected = self.results[i]
         off = float((actual - expected).abs().nan_to_num(float("inf")).max()) > bound
-        found = _ties.explain(actual, bound, self.choices[i], self.unsure, lambda swaps: self._run(
-            self.prompts[i], None, swaps)) if off and self._mixture else None
+        if not off or not self._mixture:
+            return expected, []
+        with computing_in(self.model, self._up, None, self._layers):
+            found = _ties.explain(actual, bound, self.choices[i], self.unsure,
+                                  lambda swaps: self._run(self.prompts[i], None, swaps))
         return found or (expected, [])
 
 
@@ -204,7 +201,7 @@ def _check_module(module: torch.nn.Module, graph: Graph, library: str | pathlib.
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
         path = library or tools.compile(graph, pathlib.Path(folder) / "module.so")
         function = _module.load(path, threads=threads)[graph.signature.function]
-        for sides in differences(module, function, graph.signature, graph.dtype, _perturb):
+        for sides in differences(module, function, graph.signature, graph.dtype):
             for name, *tensors in zip(graph.signature.results, *sides, strict=True):
                 report = _one_result(name, *tensors, graph.dtype)
                 worst = max(worst, report, key=lambda r: r.error / (r.bound or 1.0))

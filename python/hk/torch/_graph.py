@@ -1,10 +1,10 @@
 """Export: from an nn.Module to a Graph, which is MLIR text and weights."""
 
 import contextlib
-import copy
 import dataclasses
 import functools
 import inspect
+import json
 import os
 import pathlib
 import re
@@ -27,8 +27,10 @@ from ._aten import element_of
 from ._converted import convert
 from ._formulas import FORMULAS
 from ._lowering import BY_TAP, Lowering, is_lowered
+from ._in_place import FILES, in_place
 from ._masks import Mask
 from ._plain import Plain, as_args
+from ._precision import shared_copy
 from ._quantised import Quantised
 from ._settings import require_same, settings
 from ._signature import Argument, Dense, Paged
@@ -56,9 +58,13 @@ class Graph:
     vocabulary: int
     context: int
     windows: list[int]
+    folder: pathlib.Path | None = None  # That the model was read from.
 
-    def save(self, path: str | os.PathLike) -> tuple[pathlib.Path, pathlib.Path]:
-        """Writes PATH and, beside it, the weights with the suffix .safetensors."""
+    def save(self, path: str | os.PathLike, *, copy_weights: bool = False
+             ) -> tuple[pathlib.Path, pathlib.Path]:
+        """Writes PATH and, beside it, the weights with the suffix .safetensors. Weights that the
+        model's folder has as they are stay there, and the file names that of each
+        (docs/weights.md); with `copy_weights` it has all of them."""
         from safetensors import SafetensorError
         from safetensors.torch import save_file
 
@@ -67,8 +73,11 @@ class Graph:
         if not mlir.parent.is_dir():
             raise NotFound(f"cannot write '{mlir}': there is no folder '{mlir.parent}'; make it "
                            "first")
+        kept = {} if copy_weights or not self.folder else in_place(self.tensors, self.folder)
+        files = [os.path.relpath(f, mlir.parent.resolve()) for f in sorted(set(kept.values()))]
         try:
-            save_file({n: t.detach().contiguous() for n, t in self.tensors.items()}, weights)
+            save_file({n: t.detach().contiguous() for n, t in self.tensors.items()
+                       if n not in kept}, weights, {FILES: json.dumps(files)} if files else None)
             mlir.write_text(self.mlir)
         except (OSError, SafetensorError) as error:
             size = sum(t.nbytes for t in self.tensors.values())
@@ -191,7 +200,7 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
     Raises UnsupportedModel, which names the module's line, the operator and what to do.
     """
     _require_dtype(dtype)
-    copied = copy.deepcopy(module).eval().float()
+    copied = shared_copy(module).eval().float()
     given = tuple(a.to(dtype) if a.is_floating_point() else a for a in as_args(args))
     progress("leaves: probe norms")
     with torch.no_grad():
@@ -207,14 +216,14 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
         inner = copied.model if isinstance(copied, _perception.Perception) else copied
         lowering = Lowering(program, signature, signature.arguments, _names(inner), {})
         text = lowering.run()
-    return Graph(text, lowering.weights, lowering.arguments, dtype, signature, _notes(refused), 0,
-                 context, [])
+    return _owned(Graph(text, lowering.weights, lowering.arguments, dtype, signature,
+                        _notes(refused), 0, context, []), module)
 
 
 def export(model: torch.nn.Module, signature: str | None = None, *,
            dtype: torch.dtype = torch.float32, context: int | None = None, block: int = 16,
-           stored: dict[str, Quantised] | None = None, progress: Progress = lambda _: None
-           ) -> Graph:
+           stored: dict[str, Quantised] | None = None, snapshot: bool = True,
+           progress: Progress = lambda _: None) -> Graph:
     """Imports a model of transformers.
 
     `signature`: "paged" (decoders) or "dense" (encoders); by default what fits the model. One of
@@ -223,7 +232,8 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
     cover, by default the configuration's; a token beyond is an error of the caller.
     `block`: tokens of a block of the paged caches. `stored`: weights by parameter that stay
     quantised, as `stored_weights` finds them in a file; their values are those of the
-    model. The model itself is left as it was.
+    model. The model itself is left as it was. `snapshot`: whether the graph has tensors of its
+    own; else those that need no conversion are the model's memory.
 
     Raises UnsupportedModel, which names the model's line, the operator and what to do, and
     InvalidArgument.
@@ -236,13 +246,22 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
         raise UnsupportedModel(f"no signature '{kind}'; one of paged, dense")
     chosen = Paged(block) if kind == "paged" else Dense()
     context = _context_of(model, context)
-    copied = copy.deepcopy(model).eval().float()
+    copied = shared_copy(model).eval().float()
     _forget_caches(copied)
     with torch.no_grad():
         wrapper, s = _prepare(copied, chosen, context, progress)
         convert(copied, dtype)
         graph = _export(wrapper, s, chosen, context, stored or {}, progress)
     _require_values(model, graph)
+    graph.folder = _source.folder_of(model)
+    return _owned(graph, model) if snapshot else graph
+
+
+def _owned(graph: Graph, model: torch.nn.Module) -> Graph:
+    """The graph with copies of what is the model's memory."""
+    theirs = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    graph.tensors = {n: t.clone() if t.untyped_storage().data_ptr() in theirs else t
+                     for n, t in graph.tensors.items()}
     return graph
 
 

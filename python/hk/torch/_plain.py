@@ -1,7 +1,6 @@
 """Import of any nn.Module: the tensors that its forward takes are the arguments of the function,
 and what it returns are the results. No states, no serving signature."""
 
-import copy
 import typing
 
 import torch
@@ -10,6 +9,7 @@ from ..errors import UnsupportedModel
 from . import _leaves  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
 from ._converted import convert
+from ._precision import Change, computing_in, perturbed, shared_copy
 from ._signature import Argument
 
 
@@ -70,17 +70,15 @@ def as_args(args: typing.Any) -> tuple:
 
 
 def differences(model: torch.nn.Module, function: typing.Any, signature: Plain,
-                dtype: torch.dtype, perturb: typing.Callable) -> typing.Iterator[tuple]:
+                dtype: torch.dtype) -> typing.Iterator[tuple]:
     """(hk's results, the module's one precision up, in the import's type, and with sums that are
     off) of the example, and of a smaller one."""
     up = torch.float64 if dtype == torch.float32 else torch.float32
-    rounded = convert(signature.adapted(copy.deepcopy(model)).eval(), dtype)
-    wide = convert(copy.deepcopy(rounded), up)
-    moved = copy.deepcopy(wide)
-    perturb(moved)
+    rounded = convert(signature.adapted(shared_copy(model)).eval(), dtype)
 
-    def run(module: torch.nn.Module, args: tuple, kind: torch.dtype) -> list[torch.Tensor]:
-        made = module(*(a.to(kind) if a.is_floating_point() else a for a in args))
+    def run(args: tuple, kind: torch.dtype, change: Change | None = None) -> list[torch.Tensor]:
+        with computing_in(rounded, kind, change):
+            made = rounded(*(a.to(kind) if a.is_floating_point() else a for a in args))
         return [t.double() for t in torch.utils._pytree.tree_leaves(made)
                 if isinstance(t, torch.Tensor)]
 
@@ -88,4 +86,4 @@ def differences(model: torch.nn.Module, function: typing.Any, signature: Plain,
         if args is not None:
             given = [a.to(dtype) if a.is_floating_point() else a for a in args]
             found = [t.torch().double() for t in function(*given)]
-            yield (found, run(wide, given, up), run(rounded, given, dtype), run(moved, given, up))
+            yield found, run(given, up), run(given, dtype), run(given, up, perturbed)

@@ -20,6 +20,15 @@ def absent(model: torch.nn.Module) -> frozenset[str]:
     return _ABSENT.get(model, frozenset())
 
 
+# The folders of models that were read, where their files have weights as they are.
+_FOLDERS: weakref.WeakKeyDictionary[torch.nn.Module, pathlib.Path] = weakref.WeakKeyDictionary()
+
+
+def folder_of(model: torch.nn.Module) -> pathlib.Path | None:
+    """The folder that a model was read from, if its files have weights as they are."""
+    return _FOLDERS.get(model)
+
+
 # Nothing is fetched, and no code of a folder runs.
 OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 
@@ -89,7 +98,9 @@ def _read(folder: str, options: dict) -> typing.Any:
         raise UnsupportedModel(f"'{folder}': {name} is {list(given)} in its files and "
                                f"{list(wanted)} by config.json; one of them is of another model")
     _ABSENT[model] = frozenset(loaded["missing_keys"])
-    if file is not None:
+    if file is None:
+        _FOLDERS[model] = pathlib.Path(folder).resolve()
+    else:
         file.require_read(model)
         model.is_quantized = False  # Its weights are plain f32 by now; it still refuses to().
     return model.eval()

@@ -27,8 +27,8 @@ FOLDED = MODEL.replace("%b = hk.weight_ref @b : tensor<64xf32>",
                        "  %b = hk.mul %c, %c : tensor<64xf32>")
 
 
-def write(path, arrays):
-    header, offset = {}, 0
+def write(path, arrays, metadata=None):
+    header, offset = {"__metadata__": metadata} if metadata else {}, 0
     for name, array in arrays.items():
         header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [offset, offset + array.nbytes]}
         offset += array.nbytes
@@ -76,6 +76,23 @@ def main():
     run("hk-run", folder / "folded.so", *call, f"--check={folded}", f"--check-weights={index}")
     # All in one file that travels with the module.
     run("hk-compile", model, "-o", folder / "packed.so", f"--weights={index}", "--pack-weights")
+
+    # In place, from a file that names another one.
+    naming = folder / "naming.safetensors"
+    write(naming, {"layer.b": values[1]}, {"hk.files": '["checkpoint/model-1.safetensors"]'})
+    run("hk-compile", model, "-o", folder / "named.so", f"--weights={naming}")
+    run("hk-run", folder / "named.so", *call, f"--check={model}")
+    run("hk-run", folder / "named.so", *call, f"--check={model}", f"--weights={naming}")
+    lost = folder / "lost.safetensors"
+    named = ["hk-compile", model, "-o", folder / "lost.so", f"--weights={lost}"]
+    for files, compiler, runtime in (
+            ('["nothing"]', ["cannot read the weights file", "lost.safetensors' names this file", "--copy-weights"],
+             ["lost.safetensors' names this file", "No such file"]),
+            ('{"a": 3}', ["expected a list of paths in 'hk.files'", 'got \'{"a": 3}\''], ["lost.safetensors"]),
+            ("[", ["expected a list of paths in 'hk.files'"], ["lost.safetensors"])):
+        write(lost, {"layer.b": values[1]}, {"hk.files": files})
+        run(*named, fails=compiler)
+        run("hk-run", folder / "named.so", *call, f"--weights={lost}", fails=runtime)
 
     # The folder may move; the current one does not matter.
     moved = folder.with_name(folder.name + ".moved")

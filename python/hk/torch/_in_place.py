@@ -1,0 +1,58 @@
+"""Weights of a graph that stay in the files of the model's folder."""
+
+import json
+import os
+import pathlib
+import typing
+
+import torch
+
+# Metadata of a safetensors file: further files with weights of the same model, as a JSON list of
+# paths from its folder (docs/weights.md).
+FILES = "hk.files"
+
+
+def files_of(folder: str | os.PathLike) -> dict[str, pathlib.Path]:
+    """The file of each tensor of a model's folder, as transformers finds it."""
+    folder = pathlib.Path(folder)
+    index = folder / "model.safetensors.index.json"
+    if (folder / "model.safetensors").exists():
+        names = ["model.safetensors"]
+    elif index.exists():
+        names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
+    else:
+        return {}
+    from safetensors import safe_open
+
+    found = {}
+    for name in names:
+        with safe_open(folder / name, "pt") as file:
+            found |= dict.fromkeys(file.keys(), folder / name)
+    return found
+
+
+def in_place(tensors: dict[str, torch.Tensor], folder: str | os.PathLike
+             ) -> dict[str, pathlib.Path]:
+    """The files of those tensors that the folder has under their names, bit by bit."""
+    files = files_of(folder)
+    by_file: dict[pathlib.Path, list[str]] = {}
+    for name in tensors:
+        if name in files:
+            by_file.setdefault(files[name], []).append(name)
+    return {name: path for path, names in by_file.items() for name in _equal(tensors, path, names)}
+
+
+def _equal(tensors: dict[str, torch.Tensor], path: pathlib.Path, names: list[str]
+           ) -> typing.Iterator[str]:
+    from safetensors import safe_open
+
+    with safe_open(path, "pt") as file:
+        for name in names:
+            kept, own = file.get_tensor(name), tensors[name]
+            if (kept.dtype == own.dtype and kept.shape == own.shape
+                    and torch.equal(_bytes(kept), _bytes(own))):
+                yield name
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
