@@ -1,11 +1,12 @@
 """Ranks on GPUs of their own through NCCL: first what they compute, then what it takes. Two, or as many as RANKS says (for
-norm, layers and prefill, with ranks.so and layerN.so for so many).
+moves, checks, norm, layers and prefill, with moves.so, ranks.so and layerN.so for so many; of four, layer2.so is timed
+beside, by both pairs of them at once).
 
-Usage: ranks.py FOLDER OUT.json PART...   (parts: norm, layers, prefill, stack, exchanges, experts; FOLDER has device_ranks.so,
+Usage: ranks.py FOLDER OUT.json PART...   (parts: moves, checks, norm, layers, prefill, stack, exchanges, experts; FOLDER has device_ranks.so,
 parallel_mlp.so, ranks.so, ranks_engine.so, layer1.so, layer2.so, layer2_kernel.so, compiled for sm_90a, and what the
 case "dispatch" of sharded.py compiles: moe.so, tokens.so, moe.safetensors, and of ranks_moe.py moe_own.so and moe_all.so, by --mesh=ep=2, and
 moe_one.so, all on one GPU; HK_HOME names the folder whose lib/ has libhk_runtime.so, and hk is
-on PYTHONPATH). ranks_failures.py has what ranks are told when something is wrong.
+on PYTHONPATH; moves.so is what ranks_moves.py writes). ranks_failures.py has what ranks are told when something is wrong.
 
 ranks_engine.so is ranks.mlir with hk.exchange = "engine" among the attributes of its module: its sums are NCCL's, those of
 ranks.so are made by its kernels in memory that the ranks share. layer2_kernel.so is a layer whose products do not send
@@ -31,6 +32,7 @@ import torch.multiprocessing as mp
 import torch.nn.functional as F
 
 import hk
+import ranks_moves
 
 D, PAST = 8192, 1024
 RANKS = int(os.environ.get("RANKS", 2))
@@ -45,7 +47,7 @@ class Bench:
         self.results = {"torch": torch.__version__, "device": torch.cuda.get_device_name(), "failed": []}
         self.device = hk.Device(f"cuda:{rank}")
         self.stream = torch.cuda.Stream()
-        self.comm = None
+        self.comm = self.pair = None
 
     def say(self, *text):
         if self.rank == 0:
@@ -76,7 +78,8 @@ class Bench:
         return [p.cuda() for p in parts]
 
     def wait(self):
-        self.comm.wait(torch.cuda.current_stream().cuda_stream, 20000)
+        for comm in filter(None, (self.comm, self.pair)):
+            comm.wait(torch.cuda.current_stream().cuda_stream, 20000)
 
     def graph(self, call, repeats):
         """`call` after a few direct ones, captured `repeats` times."""
@@ -203,6 +206,37 @@ def check_rows(bench):
         bench.say(f"experts of {rows} tokens, half on each rank: {error:.1e} from one rank")
 
 
+def check_every_move(bench):
+    """Every exchange between so many ranks, called and replayed, bit for bit."""
+    moves, random = bench.load("moves").moves, torch.Generator().manual_seed(bench.rank)
+    for rows in (5, 0, 1, 700):
+        x, counts = (t.cuda() for t in ranks_moves.arguments_of(rows, RANKS, bench.rank))
+        wants = {name: t.cuda() for name, t in ranks_moves.wanted(rows, RANKS, bench.rank).items()}
+        outs = {name: torch.empty_like(t.contiguous()) for name, t in wants.items()}
+        bound = moves.bind(x, counts, out=list(outs.values()))
+
+        def compare(what):
+            for name, want in wants.items():
+                expect(torch.equal(outs[name], want), f"{what} of {rows} rows: {name}")
+        bound()
+        bench.wait()
+        compare("moves")
+        if rows not in (5, 700):
+            continue
+        graph, _, _ = bench.graph(bound, 1)
+        for replay in range(200):
+            with torch.cuda.stream(bench.stream):
+                if int(torch.randint(3, (1,), generator=random)) == 0:
+                    torch.cuda._sleep(int(torch.randint(1, 200000, (1,), generator=random)))
+                for out in outs.values():
+                    out.fill_(77)
+                graph.replay()
+            if replay % 10 == 9:
+                bench.comm.wait(bench.stream.cuda_stream, 20000)
+                compare(f"replay {replay}")
+    bench.say(f"every exchange of {RANKS} ranks, and 2 x 200 replays with random delays: all equal")
+
+
 def check_norm(bench, module, sizes, exact=True):
     for name in ("any_order", "in_order"):
         for rows in sizes:
@@ -267,7 +301,8 @@ def time_norm(bench, modules):
 
     compiled = torch.compile(norm, dynamic=True)
     table = bench.results["all-reduce + residual + norm, us"] = {}
-    for rows in (1, 64, 128, 512, 4096):
+    more = (16, 32, 48, 80, 96, 192, 256, 1024) if len(modules) > 2 else ()
+    for rows in sorted((1, 64, 128, 512, 4096) + more):
         x = torch.randn(rows, D, device="cuda", generator=seeded(bench, rows)).bfloat16()
         r, w, s = torch.randn_like(x), torch.ones(D, device="cuda").bfloat16(), torch.empty_like(x)
 
@@ -293,7 +328,7 @@ def layer_tensors(bench, rows, parts, layers=1):
              "n2": 1 + draw(D) / 8, "wgu": draw(2 * 28672, D) / 90, "wd": draw(D, 28672) / 170,
              **{f"{kind}{i}": draw(1, D, 8, 128) for i in range(layers) for kind in ("keys", "values")}}
     angles = torch.arange(D, device="cuda")[:, None] * 5e5 ** (-torch.arange(64, device="cuda") / 64)
-    at = bench.rank if parts > 1 else 0
+    at = bench.rank % parts
 
     def cut(t, dim, segments):
         pieces = torch.split(t, segments, dim)
@@ -391,8 +426,8 @@ def check_sent(bench, sending, kernel):
     bench.say("products that send: the bits of sums that do, and 1,000 replays of four graphs with random delays equal")
 
 
-def layer_case(bench, rows, module1, module2, table, group, others, layers=1):
-    """Times of a layer in a stack of so many."""
+def layer_case(bench, rows, module1, module2, table, group, others, layers=1, pair=None):
+    """Times of a layer in a stack of so many; `pair`: the module of two ranks."""
     past = 0 if rows > 64 else PAST
     whole, part = layer_tensors(bench, rows, 1, layers), layer_tensors(bench, rows, RANKS, layers)
     out1, out2 = torch.empty_like(whole["x"]), torch.empty_like(whole["x"])
@@ -417,13 +452,16 @@ def layer_case(bench, rows, module1, module2, table, group, others, layers=1):
     repeats = 10 // layers if rows <= 64 else -(-2 // layers)
     each = lambda graph: (graph[0], graph[1] * layers, graph[2])
     graphs = {"hk tp=1": each(bench.graph(one, repeats)), f"hk tp={RANKS}": each(bench.graph(two, repeats))}
-    for name, module in others.items():
+    others = {name: (module, part) for name, module in others.items()}
+    if pair:
+        others["hk tp=2"] = (pair, layer_tensors(bench, rows, 2, layers))
+    for name, (module, tensors) in others.items():
         out = torch.empty_like(out2)
-        graphs[name] = bench.graph(module.layer.bind(**part, out=[out]), repeats)
+        graphs[name] = bench.graph(module.layer.bind(**tensors, out=[out]), repeats)
         bench.wait()
         apart = ((out.float() - out2.float()).norm() / size).item()
         expect(apart < 1e-2, f"{name}: {apart}")
-        bench.say(f"{name}: from hk tp=2 {apart:.1e}")
+        bench.say(f"{name}: from hk tp={RANKS} {apart:.1e}")
     table[rows] = bench.times(graphs)
     bench.say(f"layer of {rows}:", table[rows])
     launch_times(bench, rows, {"tp=1": (module1, whole, out1), f"tp={RANKS}": (module2, part, out2)})
@@ -529,7 +567,8 @@ def worker(rank, folder, out, parts):
                                  shared_bytes=SHARED)
     bench.say(f"{bench.results['device']}, torch {torch.__version__}, opened in {time.time() - begin:.2f} s")
     for part in parts:
-        {"norm": norm_cases, "layers": lambda b: layer_cases(b, (1, 64)), "prefill": lambda b: layer_cases(b, (4096,)),
+        {"moves": lambda b: b.case("moves", lambda: check_every_move(b)), "checks": lambda b: norm_cases(b, times=False),
+         "norm": norm_cases, "layers": lambda b: layer_cases(b, (1, 64)), "prefill": lambda b: layer_cases(b, (4096,)),
          "stack": lambda b: layer_cases(b, (4096, 64, 1), 4),
          "exchanges": exchange_cases, "experts": expert_cases}[part](bench)
     bench.say("done:", bench.results)
@@ -537,12 +576,17 @@ def worker(rank, folder, out, parts):
     os._exit(0)
 
 
-def norm_cases(bench):
+def norm_cases(bench, times=True):
     modules = {"kernels": bench.load("ranks"), "engine": bench.load("ranks_engine")}
-    bench.case("norm by kernels", lambda: check_norm(bench, modules["kernels"], (1, 2, 3, 64, 131, 700)))
+    for form in ("one_shot", "two_shots"):  # what ranks.so has for few rows and for many, for all
+        if os.path.exists(f"{bench.folder}/ranks_{form}.so"):
+            modules[form] = bench.load(f"ranks_{form}")
+    for name in [name for name in modules if name != "engine"]:
+        bench.case(f"norm by {name}", lambda: check_norm(bench, modules[name], (1, 2, 3, 64, 131, 700)))
     bench.case("norm by the engine", lambda: check_norm(bench, modules["engine"], (1, 64), exact=False))
-    bench.case("times of norm", lambda: time_norm(bench, modules))
     bench.case("replays", lambda: check_replays(bench, modules["kernels"]))
+    if times:
+        bench.case("times of norm", lambda: time_norm(bench, modules))
 
 
 def expert_cases(bench):
@@ -558,6 +602,10 @@ def exchange_cases(bench):
 def layer_cases(bench, sizes, layers=1):
     table = bench.results.setdefault("layer, us" if layers == 1 else f"layer of {layers}, us", {})
     modules, forms, name = {}, {}, "layer" if layers == 1 else "stack"
+    paired = RANKS == 4 and layers == 1
+    if paired and not bench.pair:
+        bench.pair = hk.Communicator(bench.device, "tp=2", rank=bench.rank % 2, world=2, timeout_ms=8000,
+                                     id_file=f"{IDS}.pair{bench.rank // 2}", shared_bytes=SHARED // 2)
     if 4096 in sizes and RANKS == 2 and layers == 1:
         forms = {"sums send": "kernel", "sums of NCCL": "engine", "sequence parallel by NCCL": "parts"}
 
@@ -565,6 +613,8 @@ def layer_cases(bench, sizes, layers=1):
         modules[1], modules[2] = bench.load(f"{name}1", comm=False), bench.load(f"{name}{RANKS}")
         for form in forms.values():
             modules[form] = bench.load(f"layer{RANKS}_{form}")
+        if paired:
+            modules["pair"] = hk.load(f"{bench.folder}/layer2.so", bench.device, comm=bench.pair)
     bench.case("loading", load)
     if forms:
         bench.case("products that send", lambda: check_sent(bench, modules[2], modules["kernel"]))
@@ -572,7 +622,8 @@ def layer_cases(bench, sizes, layers=1):
 
     def layer(rows):
         peers[rows] = layer_case(bench, rows, modules[1], modules[2], table, bench.group,
-                                 {f"hk tp=2, {what}": modules[form] for what, form in forms.items()}, layers)
+                                 {f"hk tp=2, {what}": modules[form] for what, form in forms.items()}, layers,
+                                 modules.get("pair"))
     for rows in sizes:
         bench.case(f"layer of {rows}", functools.partial(layer, rows))
     for rows in peers:
@@ -585,7 +636,7 @@ def layer_cases(bench, sizes, layers=1):
 
 
 if __name__ == "__main__":
-    for suffix in ("", ".native", ".ep"):
+    for suffix in ("", ".native", ".ep", ".pair0", ".pair1"):
         if os.path.exists(IDS + suffix):
             os.unlink(IDS + suffix)
     mp.spawn(worker, args=(sys.argv[1], sys.argv[2], sys.argv[3:]), nprocs=RANKS)
