@@ -12,6 +12,7 @@
 
 #include "OpSyntax.h"
 #include "OpUtils.h"
+#include "RecurrentFactors.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -46,6 +47,7 @@ void HKDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "hk/Dialect/HKAttrs.cpp.inc"
       >();
+  attachRecurrentFactors(*getContext());
 }
 
 static ParseResult refuseOperator(OpAsmParser &parser, OperationState &state) {

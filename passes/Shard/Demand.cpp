@@ -111,8 +111,8 @@ static std::string copyRefusal(const ShardFactor &factor,
                                const FactorPlace &place, const Axis &axis) {
   return "its " + std::to_string(factor.steps) + " " + factor.what +
          ", each with " + std::to_string(factor.places.front().unit) +
-         " of the queries', cannot be shared by " + std::to_string(axis.ranks) +
-         " ranks of axis \"" + axis.name + "\"; " +
+         " of the " + factor.readers + ", cannot be shared by " +
+         std::to_string(axis.ranks) + " ranks of axis \"" + axis.name + "\"; " +
          ranksThatFit([&](int64_t ranks) {
            return partsOfPlace(factor, place, ranks).has_value();
          }) +

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Annotations.h"
+#include "PartRows.h"
 #include "Rewriter.h"
 #include "States.h"
 #include "hk/Passes/Passes.h"
@@ -140,8 +141,10 @@ LogicalResult HKShard::run(ModuleOp module) {
     used.insert(SymbolTable::lookupNearestSymbolFrom(ref, ref.getWeightAttr()));
   });
   for (func::FuncOp function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() && function.getBody().hasOneBlock())
+    if (!function.isExternal() && function.getBody().hasOneBlock()) {
+      partRows(function.getBody().front());
       useSizesOfSources(function.getBody().front());
+    }
   for (const ::hk::MeshAxis &one : ranks.axes()) {
     Axis axis{one.name, one.size};
     bool cutsAny = false;

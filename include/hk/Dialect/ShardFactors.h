@@ -44,6 +44,8 @@ struct ShardFactor {
   std::string what;  // what is counted, for people: "heads"
   int64_t steps = 0; // or dynamic
   SmallVector<FactorPlace> places;
+  /// What the first place counts, for people, where others may be copies.
+  std::string readers = "queries'";
   /// Of Rows and Groups: the numbers of steps.
   Value numbers{};
   /// Of Groups: they are bounds of places instead, places are the rows of the

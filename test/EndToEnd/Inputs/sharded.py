@@ -47,7 +47,8 @@ def mpirun(ranks, command):
 
 
 def check(name, source, weights, function, mesh, inputs, cut=None, fold=False, whole=None, explained=""):
-    """`inputs` are arrays by name; `cut` says along which dim and axis arguments and results are cut; `fold` lets
+    """`inputs` are arrays by name; `cut` says along which dim and axis arguments and results are cut, and in segments of
+    which sizes, each by itself, where it is not as a whole; `fold` lets
     products be merged and weights be computed, whose parts are then read from the module's own file; `whole` is the
     source of one rank, where it is another one; `explained` is something that --explain says of the cut module."""
     cut, one = cut or {}, whole or source
@@ -67,8 +68,9 @@ def check(name, source, weights, function, mesh, inputs, cut=None, fold=False, w
     def part(array, key, r):
         if key not in cut:
             return array
-        dim, axis = cut[key]
-        return np.split(array, sizes[axis], dim)[places[r][axis]]
+        dim, axis, *segments = cut[key]
+        pieces = np.split(array, np.cumsum(segments)[:-1], dim) if segments else [array]
+        return np.concatenate([np.split(piece, sizes[axis], dim)[places[r][axis]] for piece in pieces], dim)
 
     common = [f"--function={function}", "--threads=1", f"--check-weights={weights}"]
     whole, parts = list(common), list(common)
@@ -331,7 +333,23 @@ func.func @layer(%x: tensor<?x{hidden}xbf16> {{hk.dims = ["T", "_"]}}, %slots: t
            "len": np.array([7], np.int32), "kc": cache(), "vc": cache()}, {"kc": (2, "tp"), "vc": (2, "tp")}, fold=True)
 
 
+def recurrent():
+    """A layer with a convolution and the gated delta rule, from states that it finds: three sequences, of which one has
+    no line, and one no token."""
+    weights = {"in": (320, 64), "gates": (8, 64), "conv": (192, 4), "out": (64, 128)}
+    write_weights("recurrent.safetensors",
+                  {**{n: (rng.normal(size=s) / np.sqrt(s[1]), "BF16") for n, s in weights.items()},
+                   "norm": (1 + rng.normal(size=32) / 8, "BF16"), "decay": (-np.exp(rng.normal(size=4) / 4), "F32")})
+    for offsets, lines in [([0, 5, 5, 7], [2, 0, 3]), ([0, 1, 2], [1, 2])]:
+        check(f"recurrent layer of {offsets[-1]} rows", Path(__file__).parents[2] / "Passes/Shard/recurrent.mlir",
+              "recurrent.safetensors", "layer", "tp=2",
+              {"x": rng.normal(size=(offsets[-1], 64)).astype(np.float32), "offsets": np.array(offsets, np.int32),
+               "lines": np.array(lines, np.int32), "cs": rng.normal(size=(3, 3, 192)).astype(np.float32),
+               "ss": rng.normal(size=(3, 4, 16, 32)).astype(np.float32)},
+              {"cs": (2, "tp", 32, 32, 128), "ss": (1, "tp")})
+
+
 slow = ["smollm2"] if os.environ.get("HK_TEST_ALL") else []
-for case in sys.argv[3:] or ["mlp", "moe", "dispatch", "tinylm", *slow]:
+for case in sys.argv[3:] or ["mlp", "moe", "dispatch", "recurrent", "tinylm", *slow]:
     globals()[case]()
 finish()
