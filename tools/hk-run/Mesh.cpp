@@ -15,8 +15,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <csignal>
 #include <cstdlib>
 #include <deque>
+#include <unistd.h>
 
 using namespace hk;
 using namespace hk::run;
@@ -34,6 +36,34 @@ static uint32_t startedAs(const Options &options) {
              ? uint32_t(std::strtoul(launched, nullptr, 10))
              : options.rank;
 }
+
+//===----------------------------------------------------------------------===//
+// A rank that is ended while it waits
+//===----------------------------------------------------------------------===//
+
+/// What the process says when SIGTERM ends it.
+static std::string endedText;
+
+extern "C" void sayEnded(int signal) {
+  [[maybe_unused]] ssize_t written =
+      ::write(STDERR_FILENO, endedText.data(), endedText.size());
+  (void)std::raise(signal); // whose action is the default one again
+}
+
+/// Until std::signal(SIGTERM, SIG_DFL). Ranks that open a communicator give up
+/// at nearly the same time, and mpirun ends the others when the first has;
+/// until MPI has started they cannot wait for each other.
+static void sayWhenEnded(std::string text) {
+  endedText = std::move(text);
+  struct sigaction action = {};
+  action.sa_handler = sayEnded;
+  action.sa_flags = int(SA_RESETHAND) | SA_NODEFER;
+  (void)sigaction(SIGTERM, &action, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// The communicator
+//===----------------------------------------------------------------------===//
 
 Options MeshRank::open(const Options &options) {
   std::string own = options.module == module ? mesh : meshOf(options.module);
@@ -68,8 +98,14 @@ Options MeshRank::open(const Options &options) {
       settings.rank = options.rank;
       settings.world = uint32_t(numRanks);
     }
+    sayWhenEnded("hk-run: rank " + std::to_string(startedAs(options)) +
+                 " was ended while it waited for others to open their "
+                 "communicators with mesh '" +
+                 mesh + "'; what ended first says why\n");
     hk_comm *raw = nullptr;
+    // Where it fails, the text stays until its own has been printed.
     check(hk_comm_open(device.get(), &settings, &raw));
+    std::signal(SIGTERM, SIG_DFL);
     commHandle.reset(raw);
   }
   return optionsOfRank(options, hk_comm_rank(comm()));

@@ -139,6 +139,11 @@ def check_failures():
             r"rank 1 has closed its communicator, but rank 0 waits for it in all_reduce over 'tp' in function 'mlp'", "")
     refused("late", mpirun(ranks("hk-run parallel.so --timeout=2000 --function=mlp --dim=x.0=2", "sleep 60")),
             "MPI did not start within 2000 ms: some rank has not opened its communicator", "")
+    # Of three one never comes. The first gives up, so mpirun ends the second, which has time left.
+    refused("late of three", mpirun(ranks("hk-run parallel.so --timeout=2000 --function=mlp --dim=x.0=2",
+                                          f"{mlp} --dim=x.0=2", "sleep 60"), ranks=3),
+            "MPI did not start within 2000 ms: some rank has not opened its communicator",
+            "rank 1 was ended while it waited for others to open their communicators with mesh 'tp=2'", "")
     os.mkfifo("never.npy")  # reading it lasts until mpirun ends the rank
     refused("slow", mpirun(ranks("hk-run parallel.so --threads=1 --timeout=8000 --function=mlp --dim=x.0=2",
                                  f"{mlp} --input=x=never.npy")),
