@@ -93,6 +93,10 @@ static bool splitConditions(MaskPlan &plan, ArrayRef<Condition> all,
 /// write it: at least as low as their lowest number.
 static bool hides(double number) { return number <= -65504; }
 
+/// What stands for every lower finite number: beside it a score below 1e22
+/// vanishes, too.
+static constexpr double kLowestFill = -1e30;
+
 /// The conditions under which a score stays as it is; nullopt if other numbers
 /// decide. `fill` becomes what is added or put in place elsewhere.
 static std::optional<SmallVector<Condition>>
@@ -212,7 +216,11 @@ void raise::writeScore(OpBuilder &b, AttentionOp op, const MaskPlan &plan) {
           AddOp::create(b, loc, real, score, read(entry.added, entry.index));
       continue;
     }
-    Value hidden = constant(entry.fill), seen = score;
+    // Kernels take scores times log2 e: the lowest number of f32 would be -inf
+    // there, which hides a key from a row that sees no other, too.
+    double fill = std::isinf(entry.fill) ? entry.fill
+                                         : std::max(entry.fill, kLowestFill);
+    Value hidden = constant(fill), seen = score;
     if (entry.kind == Mask::Kind::Added)
       hidden = AddOp::create(b, loc, real, score, hidden);
     for (const Condition &condition : llvm::reverse(entry.all))

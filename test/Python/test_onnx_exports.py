@@ -137,3 +137,67 @@ def test_hk_import_hands_options_on(tmp_path, capfd):
     assert cli.main(["import", str(path), "-o", str(mlir), "--explain", "--check-raise"]) == 0
     assert histogram(mlir)["hk.attention"] == LAYERS
     assert "hk.attention" in "".join(capfd.readouterr())
+
+
+def old_exporter(name, opset, path):
+    """The model as the exporter that traces TorchScript writes it, with a padding mask."""
+    module = Masked(zoo.make(name)).eval()
+    ids = torch.randint(3, 90, (2, 9))
+    axes = {0: "batch", 1: "seq"}
+    torch.onnx.export(module, (ids, torch.ones_like(ids)), str(path), dynamo=False,
+                      opset_version=opset, input_names=["ids", "mask"], output_names=["out"],
+                      dynamic_axes={"ids": axes, "mask": axes, "out": axes})
+    return module
+
+
+class Masked(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, mask):
+        cache = {"use_cache": False} if hasattr(self.model.config, "use_cache") else {}
+        return self.model(ids, attention_mask=mask, **cache)[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "opset"), [("llama", 14), ("gemma3", 17), ("bert", 14)])
+def test_old_exporter(tmp_path, name, opset):
+    """Its mask is read at row * columns + column of what it flattened: the size of a sequence is
+    data. hk reads it by row and column."""
+    path = tmp_path / f"{name}.onnx"
+    module = old_exporter(name, opset, path)
+    mlir = imported(path, "--check-raise")
+    found = histogram(mlir)
+    assert found["hk.attention"] == LAYERS and not PARTS & set(found)
+    assert all("reads(" in a for a in re.findall(r"hk\.attention .*", mlir.read_text()))
+    check_values(module, mlir, decodes=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_that_see_nothing(tmp_path):
+    """Padded queries whose window holds only padded keys: the exported graph adds the lowest
+    number to all their scores, so that they take the mean of all values, also in hk's attention,
+    whose kernels multiply scores with log2 e."""
+    class Attention(torch.nn.Module):
+        def forward(self, x, mask):
+            row = torch.arange(x.shape[1])
+            near = (row[:, None] - row).abs() <= 2
+            seen = near[None, None] & mask[:, None, None].bool()
+            low = torch.where(seen, 0.0, torch.finfo(torch.float32).min)
+            heads = x.view(x.shape[0], x.shape[1], 2, 8).transpose(1, 2)
+            scores = heads @ heads.transpose(2, 3) + low
+            return (scores.softmax(-1) @ heads).transpose(1, 2).flatten(2)
+
+    path = tmp_path / "a.onnx"
+    axes = {0: "batch", 1: "seq"}
+    torch.onnx.export(Attention(), (torch.randn(2, 9, 16), torch.ones(2, 9, dtype=torch.long)),
+                      str(path), dynamo=False, opset_version=17, input_names=["x", "mask"],
+                      output_names=["out"], dynamic_axes={"x": axes, "mask": axes})
+    mlir = imported(path, "--check-raise")
+    assert histogram(mlir)["hk.attention"] == 1
+    x, mask = torch.randn(3, 12, 16), torch.arange(12) < torch.tensor([[12], [5], [1]])
+    expected = Attention()(x, mask)
+    function = hk.load(hk.compile(mlir), threads=2).a
+    got = function(x=x.numpy(), mask=mask.long().numpy()).out.numpy()
+    np.testing.assert_allclose(got, expected.numpy(), rtol=0, atol=2e-5)

@@ -173,6 +173,8 @@ FailureOr<Tensor> Node::reshape(const Tensor &x, ArrayRef<Size> shape) {
       sizes.push_back(graph.symbols.materialize(b, loc, size));
     value = tensor::ExpandShapeOp::create(b, loc, result, value, parted, sizes);
   }
+  if (x.rank() == 2 && !shape.empty() && shape[0] == before)
+    graph.meanings.joined[value] = {x.value, x.shape};
   return Tensor{value, x.dtype, Shape(shape)};
 }
 

@@ -103,6 +103,7 @@ static std::optional<LogicalResult> rangeOfDim(Node &node) {
   Value numbers = IotaOp::create(node.b, node.loc, type, like.first.value,
                                  uint64_t(like.second));
   Tensor made{numbers, dtype, {count}};
+  node.graph.meanings.ranges[numbers] = count;
   if (*begin != 0) {
     HK_TRY(first, node.scalar(double(*begin), dtype));
     HK_TRY(moved, node.binary<AddOp>(made, first));

@@ -37,7 +37,7 @@ static bool isCount(Value value) {
       next = sums.getInput();
     if (cast<RankedTensorType>(next.getType()).getElementType().isInteger(1))
       continue;
-    if (isa<ConcatOp, MaxOp>(op))
+    if (isa<ConcatOp, MaxOp, AddOp, MulOp>(op))
       work.append(op->operand_begin(), op->operand_end());
     else if (isa<SelectOp>(op))
       work.append({op->getOperand(1), op->getOperand(2)});
@@ -108,6 +108,29 @@ static std::optional<LogicalResult> gatherSizes(Node &node) {
   return node.result(0, std::move(made));
 }
 
+/// Gather of elements of a matrix whose rows were joined, by row * columns +
+/// column, as exporters write an index into a mask: by row and column.
+static std::optional<LogicalResult> gatherJoined(Node &node, const Tensor &x,
+                                                 int64_t axis,
+                                                 const Shape &shape) {
+  const Meanings &meanings = node.graph.meanings;
+  auto found = meanings.joined.find(x.value);
+  const Item &index = node.input(1);
+  if (axis != 0 || found == meanings.joined.end() || !index.tensor)
+    return std::nullopt;
+  const auto &[matrix, sizes] = found->second;
+  auto places = meanings.splitIndex(index.tensor, sizes[0], sizes[1]);
+  if (!places)
+    return std::nullopt;
+  HK_TRY(type, node.type(x.dtype, index.shape));
+  Tensor made{GatherElementsOp::create(
+                  node.b, node.loc, type, matrix,
+                  ValueRange{places->first, places->second}),
+              x.dtype, index.shape};
+  HK_TRY(result, node.reshape(made, shape));
+  return node.result(0, result);
+}
+
 static LogicalResult gather(Node &node) {
   HK_TRY(axis, node.axis(node.integer("axis", 0), node.input(0).shape.size()));
   if (auto done = gatherSizes(node))
@@ -131,6 +154,8 @@ static LogicalResult gather(Node &node) {
     HK_TRY(made, node.reshape(cut, shape));
     return node.result(0, made);
   }
+  if (auto done = gatherJoined(node, x, axis, shape))
+    return *done;
   HK_TRY(indices, indicesInto(node, 1, x.shape[axis]));
   // hk gathers along the first dim.
   SmallVector<int64_t> toFront{axis}, back;

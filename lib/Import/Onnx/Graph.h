@@ -55,6 +55,18 @@ struct Item {
   Value firstRow;
 };
 
+/// What integers stand for, of which an index may be made.
+struct Meanings {
+  llvm::DenseMap<Value, Size> counts; // one element, a size of the inputs
+  llvm::DenseMap<Value, Size> ranges; // 0, 1, ... up to a size of the inputs
+  /// Of what two dims became one: the tensor, and its sizes.
+  llvm::DenseMap<Value, std::pair<Value, Shape>> joined;
+  /// Row and column of `index`, if it is row * columns + column and both are
+  /// ranges: no element is outside of [rows, columns].
+  std::optional<std::pair<Value, Value>>
+  splitIndex(Value index, const Size &rows, const Size &columns) const;
+};
+
 struct Operator;
 
 /// The module, and the weights of all its functions.
@@ -75,6 +87,7 @@ public:
   OpBuilder builder;
   DataStore &store;
   const OnnxOptions &options;
+  Meanings meanings;
 
   /// The value of this name, if an earlier node or the graph has made it.
   const Item *find(StringRef name) const;

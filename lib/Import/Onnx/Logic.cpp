@@ -55,32 +55,12 @@ static std::optional<Item> equalSizes(Node &node) {
   return made;
 }
 
-/// Input `i`. A size that only a call tells is counted there: a sum of as many
-/// ones.
-static FailureOr<Tensor> numbersOf(Node &node, size_t i) {
-  const Item &item = node.input(i);
-  if (item.tensor || !item.integers || item.integers->size() != 1 ||
-      item.integers->front().getConstant())
-    return node.tensor(i);
-  Size size = item.integers->front();
-  HK_TRY(ones, node.truths(size));
-  Shape longer{size + 1};
-  HK_TRY(type, node.type(item.dtype, longer));
-  OperationState state(node.loc, CumsumOp::getOperationName());
-  CumsumOp::build(node.b, state, type, ScanKind::offsets, ones.value,
-                  /*bounds=*/Value(), /*dim=*/0, /*chunk=*/IntegerAttr(),
-                  /*reverse=*/false);
-  Tensor sums{node.b.create(state)->getResult(0), item.dtype, longer};
-  HK_TRY(total, node.slice(sums, 0, size, 1));
-  return node.reshape(total, item.shape);
-}
-
 template <ComparePredicate predicate> static LogicalResult compare(Node &node) {
   if (predicate == ComparePredicate::eq)
     if (std::optional<Item> known = equalSizes(node))
       return node.result(0, std::move(*known));
-  HK_TRY(x, numbersOf(node, 0));
-  HK_TRY(y, numbersOf(node, 1));
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(y, node.tensor(1));
   if (x.dtype != y.dtype)
     return node.error() << "expected inputs of one type, but got "
                         << dtypeName(x.dtype) << " and " << dtypeName(y.dtype);

@@ -62,6 +62,10 @@ FailureOr<Tensor> Node::tensor(size_t i) {
   if (item.dtype == kUInt8 && !op.movesOnly &&
       failed(graph.typeOf(loc, kUInt8, item.shape)))
     return failure();
+  if (!item.tensor && item.integers &&
+      llvm::any_of(*item.integers,
+                   [](const Size &size) { return !size.getConstant(); }))
+    return counts(item);
   FailureOr<Value> value = graph.tensorOf(loc, item);
   if (failed(value))
     return failure();

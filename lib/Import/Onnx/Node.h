@@ -104,6 +104,9 @@ public:
   /// bool [size], all true, of a size that only the call tells: that of a dim
   /// of an input, which is compared with itself.
   FailureOr<Tensor> truths(const Size &size);
+  /// A size of the inputs as data, of rank 0: of dims of inputs, their sums and
+  /// products.
+  FailureOr<Tensor> count(const Size &size, int dtype);
   /// A tensor of rank 0.
   FailureOr<Tensor> scalar(double value, int dtype);
   FailureOr<Tensor> constant(const Data &data, StringRef name);
@@ -132,6 +135,9 @@ public:
   std::string describe(ArrayRef<Size> shape) const;
 
 private:
+  /// The tensor of integers that depend on sizes of the inputs.
+  FailureOr<Tensor> counts(Item &item);
+
   const ::onnx::NodeProto &node;
   const Operator &op;
   llvm::StringSet<> asked;
