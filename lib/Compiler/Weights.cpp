@@ -81,13 +81,17 @@ std::string pathFromModule(StringRef output, StringRef file) {
 
 /// Those of all parts, or of the whole.
 void addChecksums(WeightOp op, StringRef bytes, WeightRecord &record) {
+  if (record.slices.empty()) {
+    record.checksums.push_back(llvm::xxh3_64bits(bytes));
+    return;
+  }
   std::optional<::hk::Mesh> mesh = meshOf(op);
   std::vector<std::string> parts{bytes.str()};
   // A packed tensor is cut as the bytes that it is.
   int64_t perItem = ::hk::isPacked(record.dtype) ? 2 : 1;
   int64_t itemBytes = perItem == 2 ? 1 : ::hk::packedBytes(record.dtype, 1);
   std::vector<int64_t> sizes = record.sizes;
-  if (!record.slices.empty() && perItem == 2)
+  if (perItem == 2)
     sizes.back() /= 2;
   for (const ::hk::WeightSlice &slice :
        ::hk::bytesOfSlices(record.slices, record.sizes.size(), perItem)) {
@@ -107,21 +111,59 @@ void addChecksums(WeightOp op, StringRef bytes, WeightRecord &record) {
     record.checksums.push_back(llvm::xxh3_64bits(part));
 }
 
+/// The hk.concat of its arguments that a recipe is, or null: as most are, of
+/// products that became one. Its parts are whole bytes, nothing is computed.
+ConcatOp joinOf(Block &recipe) {
+  auto join = dyn_cast<ConcatOp>(recipe.front());
+  if (!join || recipe.getTerminator()->getOperand(0) != join.getResult() ||
+      !llvm::all_of(join.getInputs(), llvm::IsaPred<BlockArgument>))
+    return {};
+  auto partIsBytes = [&](Value input) {
+    auto type = cast<RankedTensorType>(input.getType());
+    int64_t part =
+        ShapedType::getNumElements(type.getShape().drop_front(join.getDim()));
+    return !::hk::isPacked(*dtypeOf(type.getElementType())) || part % 2 == 0;
+  };
+  return llvm::all_of(join.getInputs(), partIsBytes) ? join : ConcatOp();
+}
+
+std::vector<uint8_t> joinBytes(ConcatOp join, ArrayRef<StringRef> sources) {
+  int64_t rows = ShapedType::getNumElements(
+      join.getType().getShape().take_front(join.getDim()));
+  std::vector<uint8_t> made;
+  for (int64_t row = 0; row < rows; ++row)
+    for (Value input : join.getInputs()) {
+      StringRef source = sources[cast<BlockArgument>(input).getArgNumber()];
+      size_t part = source.size() / rows;
+      StringRef bytes = source.substr(row * part, part);
+      made.insert(made.end(), bytes.bytes_begin(), bytes.bytes_end());
+    }
+  return made;
+}
+
 /// What the recipe of `op` makes of the tensors it names.
 FailureOr<std::vector<uint8_t>>
 evaluateRecipe(WeightOp op, const WeightFiles &files, uint64_t bytes) {
   Block &recipe = op.getRecipe().front();
-  SmallVector<reference::Tensor> inputs;
+  SmallVector<StringRef> sources;
   for (auto [name, argument] :
        llvm::zip_equal(op.getInputs()->getAsValueRange<StringAttr>(),
                        recipe.getArguments())) {
-    auto type = cast<RankedTensorType>(argument.getType());
-    FailureOr<WeightFiles::Tensor> source = files.find(op, name, type);
+    FailureOr<WeightFiles::Tensor> source =
+        files.find(op, name, cast<RankedTensorType>(argument.getType()));
     if (failed(source))
       return failure();
-    FailureOr<reference::Tensor> tensor = reference::fromBytes(
-        *dtypeOf(type.getElementType()), type.getShape(),
-        {source->bytes.bytes_begin(), source->bytes.bytes_end()});
+    sources.push_back(source->bytes);
+  }
+  if (ConcatOp join = joinOf(recipe))
+    return joinBytes(join, sources);
+  SmallVector<reference::Tensor> inputs;
+  for (auto [bytes, argument] :
+       llvm::zip_equal(sources, recipe.getArguments())) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    FailureOr<reference::Tensor> tensor =
+        reference::fromBytes(*dtypeOf(type.getElementType()), type.getShape(),
+                             {bytes.bytes_begin(), bytes.bytes_end()});
     if (failed(tensor))
       return failure();
     inputs.push_back(std::move(*tensor));

@@ -7,6 +7,7 @@
 // RUN: hk-run %t.so --info | FileCheck %s --check-prefix=INFO
 // RUN: hk-run %t.so --function=qkv --dim=x.0=5 --check=%s --check-weights=%t.safetensors | FileCheck %s
 // RUN: hk-run %t.so --function=fp8 --dim=x.0=5 --dim=xs.0=5 --check=%s --check-weights=%t.safetensors | FileCheck %s
+// RUN: hk-run %t.so --function=joined --random=1 --check=%s --check-weights=%t.safetensors | FileCheck %s
 // RUN: env HK_EMU_CHIP=gfx942 HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so hk-run %t.so --device=hip:0 --function=fp8 --dim=x.0=5 --dim=xs.0=5 --check=%s --check-weights=%t.safetensors | FileCheck %s
 // Without folding the kernels compute it in every call.
 // RUN: hk-compile %s -o %t.kept.so --target=host --weights=%t.safetensors --no-fold-weights
@@ -14,7 +15,7 @@
 // RUN: hk-run %t.kept.so --info | FileCheck %s --check-prefix=KEPT
 
 // FILE: the file holds what was computed, and nothing else
-// INFO-COUNT-4: "launches": 1
+// INFO-COUNT-6: "launches": 1
 // KEPT: "launches": {{[2-9]}}
 // CHECK: all within their bounds
 hk.weight @q "q" : tensor<48x64xf32>
@@ -23,6 +24,10 @@ hk.weight @v "v" : tensor<17x64xf32>
 hk.weight @gain "gain" : tensor<64xf32>
 hk.weight @codes "codes" : tensor<8x128xf8E4M3FN>
 hk.weight @scale "scale" : tensor<8x1xf32>
+hk.weight @left "left" : tensor<6x4xf32>
+hk.weight @right "right" : tensor<6x3xf32>
+hk.weight @low "low" : tensor<6x4xui4>
+hk.weight @high "high" : tensor<6x6xui4>
 
 func.func @qkv(%x: tensor<?x64xbf16>) -> tensor<?x80xbf16> {
   %q = hk.weight_ref @q : tensor<48x64xf32>
@@ -47,4 +52,18 @@ func.func @fp8(%x: tensor<?x128xf8E4M3FNUZ>, %xs: tensor<?x1xf32>) -> tensor<?x8
   %ws = hk.mul %scale, %two : tensor<8x1xf32>, tensor<f32>
   %y = hk.matmul %x, %w scales (%xs, %ws) transpose_b : tensor<?x128xf8E4M3FNUZ>, tensor<8x128xf8E4M3FNUZ> scales (tensor<?x1xf32>, tensor<8x1xf32>) -> tensor<?x8xbf16>
   return %y : tensor<?x8xbf16>
+}
+
+// Rows of parts side by side: their bytes are moved.
+func.func @joined(%x: tensor<6x7xf32>, %z: tensor<6x10xf32>) -> (tensor<6x7xf32>, tensor<6x10xf32>) {
+  %left = hk.weight_ref @left : tensor<6x4xf32>
+  %right = hk.weight_ref @right : tensor<6x3xf32>
+  %w = hk.concat 1 (%left, %right) : tensor<6x4xf32>, tensor<6x3xf32> -> tensor<6x7xf32>
+  %y = hk.mul %x, %w : tensor<6x7xf32>, tensor<6x7xf32>
+  %low = hk.weight_ref @low : tensor<6x4xui4>
+  %high = hk.weight_ref @high : tensor<6x6xui4>
+  %codes = hk.concat 1 (%high, %low) : tensor<6x6xui4>, tensor<6x4xui4> -> tensor<6x10xui4>
+  %numbers = hk.cast %codes : tensor<6x10xui4> -> tensor<6x10xf32>
+  %u = hk.mul %z, %numbers : tensor<6x10xf32>, tensor<6x10xf32>
+  return %y, %u : tensor<6x7xf32>, tensor<6x10xf32>
 }

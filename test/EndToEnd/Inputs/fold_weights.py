@@ -18,8 +18,10 @@ def random(shape):
 WEIGHTS = {"q": random((48, 64)), "k": random((16, 64)), "v": random((17, 64)), "gain": random((64,)),
            # Codes of f8E4M3FN, -0 among them.
            "codes": np.array([[0x80, 0x01, 0x38, 0xFE] * 32] * 8, np.uint8),
-           "scale": random((8, 1)) ** 2 + 0.1}
-TYPES = {"float32": "F32", "uint8": "F8_E4M3"}
+           "scale": random((8, 1)) ** 2 + 0.1,
+           "left": random((6, 4)), "right": random((6, 3)),
+           "low": np.arange(12, dtype=np.int8).reshape(6, 2), "high": (np.arange(18) * 11 % 128).astype(np.int8).reshape(6, 3)}
+TYPES = {"float32": "F32", "uint8": "F8_E4M3", "int8": "I8"}
 
 
 def write(path):
@@ -54,7 +56,9 @@ def check(path):
     want = {("BF16", (64, 80)): bf16(merged.T).tobytes(),
             # -0 has no code there; all others keep theirs.
             ("F8_E4M3FNUZ", (8, 128)): np.where(WEIGHTS["codes"] == 0x80, 0, WEIGHTS["codes"]).astype(np.uint8).tobytes(),
-            ("F32", (8, 1)): (WEIGHTS["scale"] * 2).tobytes()}
+            ("F32", (8, 1)): (WEIGHTS["scale"] * 2).tobytes(),
+            ("F32", (6, 7)): np.concatenate([WEIGHTS["left"], WEIGHTS["right"]], 1).tobytes(),
+            ("U8", (6, 5)): np.concatenate([WEIGHTS["high"], WEIGHTS["low"]], 1).tobytes()}
     assert made.keys() == want.keys(), made.keys()
     for key, value in want.items():
         assert made[key] == value, key
