@@ -149,9 +149,14 @@ struct Sm90Calibration {
   static constexpr double kGroupsApart = 0.05;
   /// Clocks of an epilogue of 256 columns.
   static constexpr double kEpilogueClocks = 5500;
-  /// Start, first bytes and last store of a product of few rows; each doubling
-  /// of the blocks that share k.
-  static constexpr double kSkinnyMicroseconds = 2.0, kSplitMicroseconds = 0.4;
+  /// What a product of few rows is quicker than a launch of another kind: in a
+  /// chain its weights are asked for while the launch before ends. Each
+  /// doubling of the blocks that share k, and where there are more blocks than
+  /// units.
+  static constexpr double kChainMicroseconds = 1.0, kSplitMicroseconds = 0.4,
+                          kSplitInRounds = 1.5;
+  /// Start, first bytes and last store of one of 4-bit codes.
+  static constexpr double kCodesMicroseconds = 2.0;
   /// 4-bit codes that a unit decodes and multiplies in a microsecond, with up
   /// to 8 rows; another eight take so much longer.
   static constexpr double kCodesPerUnit = 30e3, kCodesRows = 0.25;
@@ -171,11 +176,19 @@ struct Sm90Calibration {
   static constexpr double kCellsOther = 4;
   /// Start, first bytes and epilogue of a block that others do not hide.
   static constexpr double kCellsMicroseconds = 2.0;
-  /// What one unit can draw of the memory's rate, in shares of an even split.
-  static constexpr double kUnitShare = 1.25;
-  /// The same of a product of few rows whose block has a unit to itself; what a
-  /// stage of it costs in every round behind the first.
-  static constexpr double kAloneShare = 1.15, kRefillMicroseconds = 0.05;
+  /// What one unit can draw of the memory's rate, in shares of an even split:
+  /// with two blocks; with one of few that leave half of the units idle.
+  static constexpr double kUnitShare = 1.25, kSparseShare = 1.75;
+  /// With one block that leaves no room for another, and where most of its rows
+  /// are none of A; what a stage of it costs in every round behind the first;
+  /// what a chain of launches loses, as blocks of the next one wait for its
+  /// end.
+  static constexpr double kRoomlessShare = 1.15, kHollowShare = 1.0,
+                          kRefillMicroseconds = 0.05,
+                          kRoomlessMicroseconds = 1.0;
+  /// With one block of two warpgroups, and room for another; what so little
+  /// under way costs.
+  static constexpr double kWideShare = 1.5, kShallow = 1.08;
   /// Time of such products in tiles of more than one warpgroup.
   static constexpr double kSkinnyWide = 1.012;
   /// Decode steps with one block a unit, of two (h200-attention.md).
@@ -265,9 +278,33 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   return target.launchMicroseconds + costMax(compute, memory) + apart;
 }
 
-/// A product of few rows: the memory's time, or that of the busiest unit.
-/// Blocks begin while others end, so units with room for several may get as
-/// many while others have none. Every bm rows read B again.
+/// How blocks of a product of few rows lie on the units.
+struct SkinnySpread {
+  double onUnit; // of the busiest, in a round
+  double share;  // of the memory's rate that it draws, of an even split
+  double shallow = 1;
+};
+
+constexpr SkinnySpread skinnySpread(const Target &target, const GemmTile &tile,
+                                    double rows, double blocks,
+                                    double resident) {
+  using C = Sm90Calibration;
+  double units = target.computeUnits;
+  bool wide = tile.wn > 1;
+  if (2 * blocks <= units)
+    return {1, C::kSparseShare};
+  if (resident == 1)
+    return {1, tile.bm > 2 * costMax(rows, 8) ? C::kHollowShare
+                                              : C::kRoomlessShare};
+  // Clusters and wide blocks are spread evenly where launches of a chain fill
+  // units by turns; single blocks, or fewer, often meet in one unit.
+  if ((tile.cluster > 1 || wide) && blocks <= units && blocks > 0.7 * units)
+    return {1, wide ? C::kWideShare : C::kUnitShare, C::kShallow};
+  return {resident, C::kUnitShare};
+}
+
+/// A product of few rows: the memory's time, or that of the busiest unit. Every
+/// bm rows read B again. Measured on an H200, h200-gemm.md.
 constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
                                     const GemmShapeClass &shape,
                                     const GemmSize &size) {
@@ -285,16 +322,19 @@ constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
                                    gemmThreads(target, tile));
   double clusters = double(residentClusters(target, tile.cluster)) * resident;
   double rounds = ceilDiv(blocks, clusters * tile.cluster);
-  bool alone = resident == 1;
-  double share = alone ? C::kAloneShare : C::kUnitShare;
-  double busiest = rounds * resident * bytes / blocks / (rate / units * share);
-  double splits = 0;
+  SkinnySpread spread =
+      skinnySpread(target, tile, double(size.m), blocks, resident);
+  double busiest =
+      rounds * spread.onUnit * bytes / blocks / (rate / units * spread.share);
+  double others =
+      resident > 1 ? 0 : (rounds - 1) * tile.stages * C::kRefillMicroseconds;
+  if (resident == 1 || rowBlocks > 1)
+    others += C::kRoomlessMicroseconds;
   for (int32_t s = tile.cluster; s > 1; s /= 2)
-    splits += 1;
-  return target.launchMicroseconds + C::kSkinnyMicroseconds +
-         splits * C::kSplitMicroseconds +
-         (alone ? (rounds - 1) * tile.stages * C::kRefillMicroseconds : 0) +
-         costMax(bytes / rate, busiest) * (tile.wn > 1 ? C::kSkinnyWide : 1);
+    others += blocks > units ? C::kSplitInRounds : C::kSplitMicroseconds;
+  return target.launchMicroseconds - C::kChainMicroseconds + others +
+         costMax(bytes / rate * spread.shallow, busiest) *
+             (tile.wn > 1 ? C::kSkinnyWide : 1);
 }
 
 /// Clocks in which a compute unit gets the `bytes` of a step, one of `under`
@@ -434,7 +474,7 @@ constexpr double skinnyCodesMicroseconds(const Target &target,
   double splits = 0;
   for (int32_t s = tile.cluster; s > 1; s /= 2)
     splits += 1;
-  return target.launchMicroseconds + C::kSkinnyMicroseconds +
+  return target.launchMicroseconds + C::kCodesMicroseconds +
          splits * C::kSplitMicroseconds + costMax(bytes / rate, compute);
 }
 
@@ -451,7 +491,7 @@ constexpr double streamedCodesMicroseconds(const Target &target,
   double compute = ceilDiv(tiles, units) * tile.bn * double(size.k) * slower /
                    C::kStreamedPerUnit;
   double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
-  return target.launchMicroseconds + C::kSkinnyMicroseconds +
+  return target.launchMicroseconds + C::kCodesMicroseconds +
          C::kStreamedMicroseconds +
          costMax(gemmBytes(shape, size) / rate, compute);
 }
