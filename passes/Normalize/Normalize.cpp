@@ -107,14 +107,15 @@ static bool hasOneReader(Operation *op) {
                         [](Operation *user) { return !isLeftOver(user); }) == 1;
 }
 
-/// Whether a product's kernel will compute `op`: it may then read and write
-/// other operators' tensors through views, which cost nothing.
+/// Whether the kernel of a product or an attention will compute `op`: it may
+/// then read and write other operators' tensors through views, which cost
+/// nothing.
 static bool isEpilogue(Operation *op) {
   if (!isElementwiseOrPairs(op))
     return false;
   return llvm::any_of(op->getOperands(), [](Value operand) {
     Operation *def = operand.getDefiningOp();
-    return def && (isa<ProductOpInterface>(def) ||
+    return def && (isa<ProductOpInterface, AttentionOp>(def) ||
                    (hasOneReader(def) && isEpilogue(def)));
   });
 }

@@ -7,9 +7,10 @@
 # other: dense, ragged and paged keys in every layout, a cached prefix beside new tokens,
 # head sizes that no tile has, groups of 1 to 128 heads, types and scales of queries, keys
 # and values apart, masks, windows, sinks, soft caps, regions, results that are
-# transposed. All are functions of one module, each called with its own sizes and checked
+# transposed, gated, summed, converted or quantised, in views of rows. All are functions of one module, each called with its own sizes and checked
 # against the reference interpreter's bounds.
 import argparse
+import math
 import random
 import sys
 import tempfile
@@ -29,7 +30,10 @@ class Case:
 
     def __init__(self, rng, name):
         self.rng, self.name = rng, name
+        # What follows is drawn apart: a seed's attention stays the same.
+        self.later = random.Random(name + " epilogue")
         self.args, self.lines, self.dims, self.ranges = [], [], {}, []
+        self.products = {}  # sizes that are those of others, multiplied
         self.choose_heads()
         self.choose_types()
         self.choose_queries()
@@ -98,8 +102,10 @@ class Case:
             self.lines.append(f"%qt = hk.transpose %q [{', '.join(map(str, order))}] : {given} -> {self.q}")
         else:
             self.argument("q", *self.lead, self.heads, self.size, self.q_type)
+        self.count = None  # the size of the call that is the number of queries
         if self.static is None:
-            self.dims["q." + str((1 if self.ragged else 2) if turned else (0 if self.ragged else 1))] = self.rng.choice
+            self.count = "q." + str((1 if self.ragged else 2) if turned else (0 if self.ragged else 1))
+            self.dims[self.count] = self.rng.choice
         if self.b == "?" and not self.ragged:
             self.dims["q.0"] = lambda _: self.batch
         self.query = "%qt" if turned else "%q"
@@ -276,27 +282,83 @@ class Case:
             out = ("y", tensor(*self.lead, self.heads, self.value, self.out))
             parts = [*first, *second]
             self.lines.append(f"%y = hk.attention_combine {', '.join('%' + n for n, _ in parts)} : {', '.join(t for _, t in parts)} -> {out[1]}")
-            return [out]
+            return self.follow(out, [*self.lead, self.heads, self.value])
         lse = self.maybe(0.4)
         out, sums = self.attend(0, self.rng.choice(forms), self.out, lse, True, self.maybe(0.25))
+        parts = [*self.lead, self.heads, self.value]
         if self.maybe(0.15):
             order = [1, 0, 2] if self.ragged else [0, 2, 1, 3]
             parts = [([*self.lead, self.heads, self.value])[i] for i in order]
             turned = tensor(*parts, self.out)
             self.lines.append(f"%y = hk.transpose %{out[0]} [{', '.join(map(str, order))}] : {out[1]} -> {turned}")
             out = ("y", turned)
-        return [out, sums] if lse else [out]
+        return self.follow(out, parts) + [sums] * lse
+
+    def follow(self, out, parts):
+        """What is computed of the elements of `out`, whose sizes are `parts`, and it itself at times."""
+        rng, number = self.later, 0
+        names = [["q.0" if p == "?" and self.b == "?" and not self.ragged and i == 0 else self.count] if p == "?" else [] for i, p in enumerate(parts)]
+        element, results = self.out, [out]
+        value, made = out
+        if rng.random() < 0.4:
+            return results
+        keeps = rng.random() < 0.2
+
+        def step(text, sizes, kind):
+            nonlocal value, made, number
+            value, made, number = f"e{number}", tensor(*sizes, kind), number + 1
+            self.lines.append(f"%{value} = {text} -> {made}")
+
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            kind = rng.choice(("join", "join", "gate", "gate", "add", "cast", "quantise", "self"))
+            if element not in ("f32", "bf16", "f16"):
+                break
+            if kind == "join" and len(parts) > 1:
+                first = rng.randrange(len(parts) - 1)
+                both = "?" if "?" in parts[first:first + 2] else parts[first] * parts[first + 1]
+                fixed = [p for p in parts[first:first + 2] if p != "?"]
+                joined = names[first] + names[first + 1] + (fixed if both == "?" else [])
+                groups = ", ".join(f"[{', '.join(map(str, g))}]" for g in
+                                   [[i] for i in range(first)] + [[first, first + 1]] + [[i] for i in range(first + 2, len(parts))])
+                parts = parts[:first] + [both] + parts[first + 2:]
+                names = names[:first] + [joined] + names[first + 2:]
+                new = tensor(*parts, element)
+                self.lines.append(f"%e{number} = tensor.collapse_shape %{value} [{groups}] : {made} into {new}")
+                value, made, number = f"e{number}", new, number + 1
+            elif kind in ("gate", "add"):
+                given = self.argument(f"g{number}", *parts, element)
+                for i, p in enumerate(parts):
+                    if p == "?":
+                        self.products[f"g{number}.{i}"] = names[i]
+                gate = f"%g{number}"
+                if kind == "gate" and rng.random() < 0.7:
+                    self.lines.append(f"%s{number} = hk.{rng.choice(('sigmoid', 'silu'))} {gate} : {given} -> {given}")
+                    gate = f"%s{number}"
+                step(f"hk.{'mul' if kind == 'gate' else 'add'} %{value}, {gate} : {made}, {given}", parts, element)
+            elif kind == "cast":
+                element = rng.choice([t for t in ("f32", "bf16", "f16") if t != element])
+                step(f"hk.cast %{value} : {made}", parts, element)
+            elif kind == "quantise":
+                given = self.argument(f"qs{number}", *rng.choice(([], [1])), "f32")
+                element = rng.choice(("f8E4M3FN", "f8E4M3FNUZ", "i8"))
+                step(f"hk.quantize_static %{value}, %qs{number} : {made}, {given}", parts, element)
+            else:
+                step(f"hk.{rng.choice(('sigmoid', 'silu'))} %{value} : {made}", parts, element)
+        if value.startswith("e") and "collapse" in self.lines[-1]:
+            step(f"hk.sigmoid %{value} : {made}", parts, element)
+        return ([out] if keeps and value != out[0] else []) + [(value, made)]
 
     def calls(self):
         for _ in range(2):
             call = {"keys": self.rng.choice(KEYS), "queries": self.rng.choice(QUERIES)}
-            pick = lambda d: call["keys"] if d == "keys" else d(QUERIES)
-            line = f"--function={self.name} " + " ".join(f"--dim={n}={pick(d)}" for n, d in self.dims.items())
+            sizes = {n: call["keys"] if d == "keys" else d(QUERIES) for n, d in self.dims.items()}
+            sizes |= {n: math.prod(p if isinstance(p, int) else sizes[p] for p in parts) for n, parts in self.products.items()}
+            line = f"--function={self.name} " + " ".join(f"--dim={n}={size}" for n, size in sizes.items())
             line += " " + " ".join(r(call) for r in self.ranges)
             # Sums and products of factors that overflow depend on their order; what is not a number reaches
             # rows that do not see it (docs/attention.md, Numerics).
             kinds = ["normal", "normal", "equal", "tiny"]
-            if not self.scaled and self.q_type == self.k_type == self.v_type and "reads" not in self.text:
+            if not self.scaled and self.q_type == self.k_type == self.v_type and "reads" not in self.text and "%e0" not in self.text:
                 kinds.append("huge")
             yield line + f" --data={self.rng.choice(kinds)}"
 

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionEpilogue.h"
 #include "AttentionPlan.h"
 #include "Emission/ArgumentWords.h"
 
@@ -20,14 +21,16 @@ namespace {
 
 class AttentionEmitter {
 public:
-  AttentionEmitter(const AttentionPlan &kernel, StringRef prefix,
-                   raw_ostream &os)
-      : kernel(kernel), words(kernel.getKernel()), prefix(prefix), os(os) {}
+  AttentionEmitter(const AttentionPlan &kernel, const ::hk::Target &target,
+                   StringRef prefix, raw_ostream &os)
+      : kernel(kernel), target(target), words(kernel.getKernel()),
+        prefix(prefix), os(os) {}
 
   void run() {
     ArrayRef<AttentionSegment> segments = kernel.getSegments();
     os << "#include \"kernels/attention/attention.h\"\n";
-    if (llvm::any_of(segments, [](const AttentionSegment &segment) {
+    if (kernel.hasEpilogue() ||
+        llvm::any_of(segments, [](const AttentionSegment &segment) {
           return segment.hasRegions();
         }))
       os << "#include \"kernels/device/quant.h\"\n";
@@ -38,8 +41,11 @@ public:
     os << "\n"
           "namespace {\n"
           "using namespace hk;\n\n";
+    if (kernel.hasEpilogue())
+      emitAttentionEpilogue(kernel, target, os);
     for (unsigned i = 0; i < segments.size(); ++i)
-      emitAttentionSegment(kernel, segments[i], numberOf(i), os);
+      emitAttentionSegment(kernel, segments[i], numberOf(i),
+                           aroundWalk(kernel, i), os);
     for (VariantOp variant : kernel.getKernel().getVariants())
       writeType(variant);
     os << "} // namespace\n";
@@ -63,6 +69,17 @@ private:
   static std::string numberOf(unsigned i) {
     return i == 0 ? "" : std::to_string(i);
   }
+  /// The type with what segment `i` has of operators around its walk; empty:
+  /// nothing.
+  static std::string aroundWalk(const AttentionPlan &kernel, unsigned i) {
+    std::string regions = kernel.getSegments()[i].hasRegions()
+                              ? "Regions" + numberOf(i)
+                              : std::string();
+    if (!kernel.hasEpilogue())
+      return regions;
+    return "WithEpilogue<" + (regions.empty() ? "NoRegions" : regions) +
+           ", Epilogue>";
+  }
   /// `text(i)` of all segments, with commas between.
   void writeEach(llvm::function_ref<void(unsigned i)> write) {
     llvm::interleaveComma(llvm::seq<unsigned>(0, kernel.getSegments().size()),
@@ -85,8 +102,8 @@ private:
       if (tile.getCluster() > 1)
         os << ", " << tile.getHeads() << ", " << tile.getCluster();
       os << "}";
-      if (kernel.getSegments()[i].hasRegions())
-        os << ", Regions" << numberOf(i);
+      if (std::string around = aroundWalk(kernel, i); !around.empty())
+        os << ", " << around;
       os << ">";
     });
     os << (bulk || several ? ">;\n" : ";\n");
@@ -119,6 +136,7 @@ private:
   }
 
   const AttentionPlan &kernel;
+  const ::hk::Target &target;
   ArgumentWords words;
   StringRef prefix;
   raw_ostream &os;
@@ -126,11 +144,12 @@ private:
 
 } // namespace
 
-LogicalResult mlir::hk::emitAttention(KernelOp kernel, const ::hk::Target &,
+LogicalResult mlir::hk::emitAttention(KernelOp kernel,
+                                      const ::hk::Target &target,
                                       StringRef prefix, raw_ostream &os) {
   FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   if (failed(attention))
     return failure();
-  AttentionEmitter(*attention, prefix, os).run();
+  AttentionEmitter(*attention, target, prefix, os).run();
   return success();
 }

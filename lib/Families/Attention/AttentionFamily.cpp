@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A kernel of this family is one hk.attention, several to segments of the keys
-// with their hk.attention_combine, or one hk.mqa_logits. What follows it starts
-// a kernel of its own.
+// with their hk.attention_combine, each with pointwise operators behind it, or
+// one hk.mqa_logits.
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionEpilogue.h"
 #include "AttentionPlan.h"
 #include "MqaLogits.h"
 
@@ -78,6 +79,20 @@ Verdict checkJoinedCombine(ArrayRef<Operation *> group,
              : verdict;
 }
 
+/// Whether `op`, which reads results of a group, may be computed behind it.
+Verdict checkFollowing(ArrayRef<Operation *> group, AttentionOp attention,
+                       Operation *op, const FusionContext &context) {
+  if (attention.getNumSliceDims() != 0)
+    return Verdict::refuse(Reason::NotAnEpilogue,
+                           "every block of the attention kernel sees one slice "
+                           "of the keys");
+  Value result = resultOf(group);
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (transpose && transpose.getInput() == result)
+    return checkJoinedTranspose(result, transpose);
+  return checkJoinedEpilogue(group, result, op, context.dims);
+}
+
 class AttentionFamily final : public Family {
 public:
   FamilyKind getKind() const override { return FamilyKind::attention; }
@@ -95,19 +110,26 @@ public:
                   const FusionContext &context) const override {
     if (auto combine = dyn_cast<AttentionCombineOp>(op))
       return checkJoinedCombine(group, combine, context.target);
-    if (attentionOf(group))
-      return checkJoinedTranspose(resultOf(group), op);
+    if (AttentionOp attention = attentionOf(group))
+      return checkFollowing(group, attention, op, context);
     return Verdict::refuse(Reason::NotAnEpilogue,
                            "logits are stored as they are");
   }
 
   Verdict canTakeIn(ArrayRef<Operation *> group, Operation *op,
                     const FusionContext &) const override {
-    if (AttentionOp attention = attentionOf(group))
-      return checkTakenTranspose(attention, op);
-    return Verdict::refuse(Reason::OtherFamily,
-                           "logits are made of operands in memory");
+    AttentionOp attention = attentionOf(group);
+    if (!attention)
+      return Verdict::refuse(Reason::OtherFamily,
+                             "logits are made of operands in memory");
+    bool feeds = llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return llvm::is_contained(group, user) &&
+             (isa<AttentionOp>(user) ||
+              user == resultOf(group).getDefiningOp());
+    });
+    return feeds ? checkTakenTranspose(attention, op) : checkTakenEpilogue(op);
   }
+  bool takesInForEpilogues() const override { return true; }
 
   /// Where only the log-sum-exp is read, the attention is computed as well.
   bool storesUnread(OpResult result) const override {

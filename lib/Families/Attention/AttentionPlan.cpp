@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionPlan.h"
+#include "AttentionEpilogue.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -55,15 +56,11 @@ Verdict mlir::hk::checkTakenTranspose(AttentionOp attention, Operation *op) {
   return checkPermutation(transpose);
 }
 
-Verdict mlir::hk::checkJoinedTranspose(Value result, Operation *op) {
-  auto transpose = dyn_cast<TransposeOp>(op);
-  if (!transpose || transpose.getInput() != result)
-    return Verdict::refuse(Reason::NotAnEpilogue,
-                           "the attention kernels have no epilogue");
+Verdict mlir::hk::checkJoinedTranspose(Value result, TransposeOp op) {
   if (!result.hasOneUse())
     return Verdict::refuse(Reason::ResultEscapes,
                            "the attention is needed in its own order as well");
-  return checkPermutation(transpose);
+  return checkPermutation(op);
 }
 
 int64_t AttentionPlan::numberOf(Value value, bool &mapped) {
@@ -105,20 +102,38 @@ Value AttentionPlan::getResult() const {
 void AttentionPlan::mapResults(YieldOp yield, bool &mapped) {
   Value result = getResult();
   Value lse = combine ? combine.getLse() : getOp().getLse();
+  SmallVector<std::pair<int64_t, Value>> stored;
   for (auto [index, value] : llvm::enumerate(yield.getValues())) {
     int64_t out = int64_t(kernel.getNumInputs() + index);
-    auto transpose = value.getDefiningOp<TransposeOp>();
-    if (transpose && transpose.getInput() == result) {
-      operands.result = out;
-      permutations[out] = invertPermutationVector(transpose.getPermutation());
-    } else if (value == result)
-      operands.result = out;
-    else if (value == lse)
+    if (value == lse)
       operands.lse = out;
     else
-      mapped = false;
+      stored.push_back({out, value});
   }
-  mapped &= operands.result >= 0;
+  if (stored.size() == 1) {
+    auto [out, value] = stored.front();
+    auto transpose = value.getDefiningOp<TransposeOp>();
+    bool turned = transpose && transpose.getInput() == result;
+    if (turned)
+      permutations[out] = invertPermutationVector(transpose.getPermutation());
+    if (turned || value == result) {
+      operands.result = out;
+      return;
+    }
+  }
+  mapped &= mapEpilogue(stored);
+}
+
+bool AttentionPlan::mapEpilogue(ArrayRef<std::pair<int64_t, Value>> values) {
+  DimSymbols dims = DimSymbols::ofKernel(kernel);
+  ResultPlaces places(getResult(), dims);
+  for (Operation &op : kernel.getSpecBlock().without_terminator())
+    if (!places.add(&op).accepted())
+      return false;
+  epilogue.assign(values.begin(), values.end());
+  return !values.empty() && llvm::all_of(values, [&](const auto &value) {
+    return places.find(value.second) != nullptr;
+  });
 }
 
 void AttentionPlan::describeShape() {
@@ -126,7 +141,9 @@ void AttentionPlan::describeShape() {
   SmallVector<AttentionOp> ops;
   shape.headDim = getOp().getHeadSize();
   shape.valueDim = getOp().getValueSize();
-  shape.align = std::min(aligns[operands.query], aligns[operands.result]);
+  shape.align = aligns[operands.query];
+  if (operands.result >= 0)
+    shape.align = std::min(shape.align, aligns[operands.result]);
   shape.sharedValues = true;
   for (const AttentionSegment &segment : segments) {
     ops.push_back(segment.op);
@@ -146,12 +163,9 @@ FailureOr<AttentionPlan> AttentionPlan::create(KernelOp kernel) {
   auto yield = dyn_cast<YieldOp>(body.back());
   int64_t segments = llvm::range_size(body.getOps<AttentionOp>());
   int64_t parts = llvm::range_size(combines);
-  int64_t known =
-      segments + parts + llvm::range_size(body.getOps<TransposeOp>());
-  if (segments == 0 || parts > 1 || (segments > 1) != (parts == 1) || !yield ||
-      known != int64_t(llvm::range_size(body.without_terminator())))
-    return kernel.emitOpError("expected the body of an attention kernel to be "
-                              "one hk.attention, or several and their "
+  if (segments == 0 || parts > 1 || (segments > 1) != (parts == 1) || !yield)
+    return kernel.emitOpError("expected the body of an attention kernel to "
+                              "have one hk.attention, or several and their "
                               "hk.attention_combine");
 
   AttentionPlan self(kernel);
@@ -177,7 +191,8 @@ FailureOr<AttentionPlan> AttentionPlan::create(KernelOp kernel) {
     return op.emitOpError("in kernel @")
            << kernel.getSymName()
            << ": expected its operands to be the kernel's arguments and its "
-              "results to be what the kernel yields";
+              "results, or what is computed of their elements, to be what the "
+              "kernel yields";
   self.describeShape();
   return self;
 }

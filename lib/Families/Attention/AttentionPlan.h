@@ -23,7 +23,8 @@ namespace mlir::hk {
 
 class ArgumentsWriter;
 
-/// Operand numbers of the kernel that all segments share; -1: absent.
+/// Operand numbers of the kernel that all segments share; -1: absent. A result
+/// that an epilogue stores is.
 struct AttentionOperands {
   int64_t query, qOffsets = -1, qScale = -1, sink = -1;
   int64_t result = -1, lse = -1;
@@ -59,6 +60,11 @@ public:
   /// What all segments together give.
   Value getResult() const;
   const AttentionOperands &getOperands() const { return operands; }
+  /// Whether something follows the result in the kernel, which then stores it
+  /// as an epilogue says: AttentionOperands::result is absent.
+  bool hasEpilogue() const { return !epilogue.empty(); }
+  /// What the epilogue stores, by operand numbers of the kernel.
+  ArrayRef<std::pair<int64_t, Value>> getEpilogue() const { return epilogue; }
   const ::hk::AttentionShape &getShape() const { return shape; }
 
   /// The type of what is multiplied; those in memory may be narrower.
@@ -98,12 +104,15 @@ private:
   int64_t numberOf(Value value, bool &mapped);
   void addSegment(AttentionOp op, bool &mapped);
   void mapResults(YieldOp yield, bool &mapped);
+  /// Whether each of `values` follows the result.
+  bool mapEpilogue(ArrayRef<std::pair<int64_t, Value>> values);
   void describeShape();
 
   // Accessors of ops are not const.
   mutable KernelOp kernel;
   mutable AttentionCombineOp combine;
   SmallVector<AttentionSegment, 1> segments;
+  SmallVector<std::pair<int64_t, Value>, 1> epilogue;
   AttentionOperands operands = {};
   ::hk::AttentionShape shape = {};
   /// By operand number; memoryDim of each dim.
@@ -116,10 +125,10 @@ private:
 std::optional<::hk::DType> multipliedType(ArrayRef<AttentionOp> ops);
 
 /// Whether an attention may read an operand through `op`, the transpose of a
-/// tensor, or store `result`, what its kernel gives, through it: heads in front
-/// of tokens cost a stride, not a copy.
+/// tensor, or store `result`, what its kernel gives, through `op`: heads in
+/// front of tokens cost a stride, not a copy.
 Verdict checkTakenTranspose(AttentionOp attention, Operation *op);
-Verdict checkJoinedTranspose(Value result, Operation *op);
+Verdict checkJoinedTranspose(Value result, TransposeOp op);
 
 /// Most segments of a kernel: see makeRoom in
 /// runtime/kernels/attention/matrix.h.
@@ -202,10 +211,11 @@ void emitScaleArguments(
     llvm::function_ref<std::string(unsigned, int64_t)> size,
     ArgumentsWriter &fields);
 /// Writes the spec of a segment and the function that reads its arguments from
-/// the words of a launch; `number` is behind the names of both.
+/// the words of a launch; `number` is behind the names of both, `around` the
+/// type of regions and epilogue, empty without any.
 void emitAttentionSegment(const AttentionPlan &kernel,
                           const AttentionSegment &segment, StringRef number,
-                          raw_ostream &os);
+                          StringRef around, raw_ostream &os);
 LogicalResult emitAttention(KernelOp kernel, const ::hk::Target &target,
                             StringRef prefix, raw_ostream &os);
 

@@ -43,10 +43,10 @@ private:
 class SegmentEmitter {
 public:
   SegmentEmitter(const AttentionPlan &kernel, const AttentionSegment &segment,
-                 StringRef number, raw_ostream &os)
+                 StringRef number, StringRef around, raw_ostream &os)
       : kernel(kernel), segment(segment), op(segment.getOp()),
         operands(kernel.getOperands()), words(kernel),
-        spec("kSpec" + number.str()), number(number), os(os),
+        spec("kSpec" + number.str()), number(number), around(around), os(os),
         fields(words.inMemory(), os) {}
 
   void run() {
@@ -62,7 +62,7 @@ private:
   /// The type of the segment's arguments.
   std::string argsType() {
     return "AttentionArgs<" + spec +
-           (segment.hasRegions() ? ", " + regions() + ">" : ">");
+           (around.empty() ? ">" : ", " + around.str() + ">");
   }
 
   StringRef queryLayout() {
@@ -241,7 +241,7 @@ private:
     fields.assignPointer("blockTable", "const i32", segment.blockTable);
     fields.assignPointer("tableOffsets", "const i32", segment.tableOffsets);
     fields.assignPointer("sink", "const float", operands.sink);
-    if (segment.hasRegions())
+    if (!around.empty())
       fields.assign("words", several ? "(const u64 *)words" : "words");
 
     writeSizes(denseQueries);
@@ -249,7 +249,8 @@ private:
     bool sliced = op.getNumSliceDims() != 0;
     assignStrides("q", operands.query, false, denseQueries, true);
     writeKeyStrides(blockedKeys);
-    assignStrides("out", operands.result, sliced, denseQueries, true);
+    if (operands.result >= 0)
+      assignStrides("out", operands.result, sliced, denseQueries, true);
     if (operands.lse >= 0)
       assignStrides("lse", operands.lse, sliced, denseQueries, false);
     fields.assignFloat("scale", op.getScale());
@@ -271,7 +272,7 @@ private:
   const AttentionOperands &operands;
   OperandWords words;
   std::string spec;
-  StringRef number;
+  StringRef number, around;
   raw_ostream &os;
   ArgumentsWriter fields;
 };
@@ -280,6 +281,7 @@ private:
 
 void mlir::hk::emitAttentionSegment(const AttentionPlan &kernel,
                                     const AttentionSegment &segment,
-                                    StringRef number, raw_ostream &os) {
-  SegmentEmitter(kernel, segment, number, os).run();
+                                    StringRef number, StringRef around,
+                                    raw_ostream &os) {
+  SegmentEmitter(kernel, segment, number, around, os).run();
 }

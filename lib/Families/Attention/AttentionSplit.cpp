@@ -163,7 +163,7 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   size.unequal = size.runs > 0 &&
                  (op.getKvLens() || op.getKvOffsets() || op.getTableOffsets());
   size.paged = op.getKeyForm() == KeyForm::Paged;
-  bool ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/false);
+  bool ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/true);
   double elements = double(size.rows * size.heads * shape.valueDim);
   double bytesOut =
       ::hk::info(*dtypeOf(tensorType(op.getResult()).getElementType())).bits /

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../EpilogueMethod.h"
 #include "Emission/ArgumentWords.h"
 #include "EpiloguePuller.h"
 #include "GemmLoops.h"
@@ -200,23 +201,12 @@ private:
 
   /// Whether rows of the result may have no product.
   bool storesZeros() { return gemm.grouped() && !gemm.groupsK(); }
-  void writeIndented(StringRef body) {
-    SmallVector<StringRef> lines;
-    body.split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-    for (StringRef line : lines)
-      os << "      " << line << "\n";
-  }
+  void writeIndented(StringRef body) { writeEpilogueBody(body, os); }
 
   /// A method of the epilogue for vectors of V columns.
   void writeMethod(StringRef result, StringRef name, StringRef condition,
                    StringRef body) {
-    os << "  template <int V, class In>\n    requires(" << condition
-       << ")\n  HK_MEM " << result << " " << name
-       << "([[maybe_unused]] i64 batch, [[maybe_unused]] i64 row,\n"
-          "      [[maybe_unused]] i64 col, [[maybe_unused]] const In &in) "
-          "const {\n";
-    writeIndented(body);
-    os << "  }\n";
+    writeEpilogueMethod(result, name, condition, body, os);
   }
 
   /// A struct of rows with a product, and, if there are any, of those without.

@@ -236,7 +236,10 @@ HK_DEV void storeRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
       if (end.factor != 0.f) // else no key is seen
         for (int e = 0; e < 16 && c + e < S.valueDim; ++e)
           y[e] *= resultScale<S>(a, w, c + e);
-    storeMasked<S.outType, 16, align>(a.out, at + c, S.valueDim - c, y);
+    if constexpr (kHasEpilogue<R>)
+      applyEpilogue<EpilogueOf<R>, S, 16>(a, w, row, c, y);
+    else
+      storeMasked<S.outType, 16, align>(a.out, at + c, S.valueDim - c, y);
   }
   if constexpr (S.lse)
     a.lse[lseOffset<S>(a, w, row)] = end.lse;

@@ -701,7 +701,11 @@ private:
           if (factor[i] != 0.f) // else no key is seen
             HK_UNROLL for (int e = 0; e < P; ++e) y[e] *=
                 resultScale<S>(a, w, column + c + e);
-        hk::store<to, P, align>(a.out, at[i] + column + c, y);
+        if constexpr (kHasEpilogue<R>)
+          applyEpilogue<EpilogueOf<R>, S, P>(
+              a, w, w.first + Fragments::rowOf(i), column + c, y);
+        else
+          hk::store<to, P, align>(a.out, at[i] + column + c, y);
       }
     });
   }

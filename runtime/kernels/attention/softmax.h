@@ -14,6 +14,7 @@
 #ifndef HK_KERNELS_ATTENTION_SOFTMAX_H
 #define HK_KERNELS_ATTENTION_SOFTMAX_H
 
+#include "kernels/attention/epilogue.h"
 #include "kernels/attention/narrow.h"
 #include "kernels/device/math.h"
 

@@ -50,6 +50,11 @@ enum class ValueScaling : int { Result, FirstSegment, Probabilities };
 struct NoRegions {
   static constexpr bool kScore = false, kWeight = false;
 };
+/// What a kernel has of operators around its walk: regions, and an epilogue
+/// that stores the results (see epilogue.h) instead of the kernel.
+template <class RegionsT, class EpilogueT> struct WithEpilogue : RegionsT {
+  using Epilogue = EpilogueT;
+};
 
 struct AttentionSpec {
   DType type = DType::BF16; // of what is multiplied
@@ -119,8 +124,13 @@ template <AttentionSpec S, class R = NoRegions> struct AttentionArgs {
   i64 qScaleSequence, qScaleRow, qScaleHead;
   i64 kScaleSequence, kScaleRow, kScaleHead;
   i64 vScaleSequence, vScaleRow, vScaleHead;
-  /// The words of the launch, which regions read.
+  /// The words of the launch, which regions and epilogues read.
   const u64 *words;
+};
+/// Loops that know of no regions take these as they are.
+template <AttentionSpec S, class R, class E>
+struct AttentionArgs<S, WithEpilogue<R, E>> : AttentionArgs<S, R> {
+  using Regions = WithEpilogue<R, E>;
 };
 
 /// Keys [begin, end) of a sequence.

@@ -168,7 +168,10 @@ private:
       if constexpr (kScaledResult<S>)
         if (end.factor != 0.f) // else no key is seen
           y *= resultScale<S>(a, w, column);
-      hk::store<S.outType, 1>(a.out, at + column, Vec<float, 1>(y));
+      if constexpr (kHasEpilogue<R>)
+        applyEpilogue<EpilogueOf<R>, S, 1>(a, w, r, column, Vec<float, 1>(y));
+      else
+        hk::store<S.outType, 1>(a.out, at + column, Vec<float, 1>(y));
     }
     if constexpr (S.lse)
       if (lane == 0)

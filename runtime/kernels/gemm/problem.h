@@ -31,6 +31,7 @@
 #include "hk/Contract/Lds.h"
 #include "hk/Contract/Slices.h"
 #include "hk/Contract/Tile.h"
+#include "kernels/device/columns.h"
 #include "kernels/device/io.h"
 #include "kernels/device/launch.h"
 #include "kernels/gemm/operand.h"
@@ -130,20 +131,6 @@ template <class Acc, int V> struct GemmOutput {
 template <int E, class Acc, int V>
 HK_DEV GemmOutput<Acc, 1> elementOf(const GemmOutput<Acc, V> &in) {
   return {Vec<Acc, 1>(in.acc[E]), Vec<Acc, 1>(in.pair[E]), in.stat};
-}
-
-/// Calls f(columns, part, count) for the whole vector or, at the right edge,
-/// for the columns below n one by one.
-template <int V, int E = 0, class In, class F>
-HK_DEV void forColumns(i64 col, i64 n, const In &in, F f) {
-  if constexpr (E == 0)
-    if (col + V <= n)
-      return f.template operator()<V>(col, in);
-  if constexpr (V > 1 && E < V) {
-    if (col + E < n)
-      f.template operator()<1>(col + E, elementOf<E>(in));
-    forColumns<V, E + 1>(col, n, in, f);
-  }
 }
 
 } // namespace hk

@@ -20,7 +20,9 @@
 
 namespace hk {
 
-template <AttentionSpec S, AttentionTile T> class BulkAttentionCluster {
+/// E: the epilogue, or NoEpilogue.
+template <AttentionSpec S, AttentionTile T, class E>
+class BulkAttentionCluster {
   using Config = BulkAttentionConfig<S, T>;
   using Accumulators = typename Config::Values::Registers;
   static constexpr int kBlocks = T.cluster;
@@ -105,8 +107,11 @@ private:
     Vec<float, kVec> x;
     HK_UNROLL for (int i = 0; i < kVec; ++i) x[i] =
         total[i / 4][i % 4] * end.factor;
-    storePacked<S.outType, kVec, 16>(a.out + outOffset<S>(a, w, pair), column,
-                                     pack<S.outType, kVec>(x));
+    if constexpr (kIsEpilogue<E>)
+      applyEpilogue<E, S, kVec>(a, w, pair, column, x);
+    else
+      storePacked<S.outType, kVec, 16>(a.out + outOffset<S>(a, w, pair), column,
+                                       pack<S.outType, kVec>(x));
   }
 };
 

@@ -33,8 +33,9 @@
 
 namespace hk {
 
-/// What warpgroup GROUP of the two does.
-template <AttentionSpec S, AttentionTile T, int GROUP> class LatentConsumer {
+/// What warpgroup GROUP of the two does; E: the epilogue, or NoEpilogue.
+template <AttentionSpec S, AttentionTile T, int GROUP, class E>
+class LatentConsumer {
   using Config = LatentConfig<S, T>;
   using Layout = typename Config::Layout;
   using Rows = BulkAttentionRows<S, T, Config>;
@@ -251,21 +252,25 @@ private:
       if constexpr (S.lse && GROUP == 0)
         if (exists && laneId() % 4 == 0)
           a.lse[lseOffset<S>(a, w, at)] = end.lse;
-      auto out = a.out + outOffset<S>(a, w, at) + GROUP * Config::kHalfColumns;
       if constexpr (info(S.outType).bits == 16)
-        storeAccumulatorRow<S.outType, Config::kHalfColumns>(out, exists, o, r,
-                                                             end.factor);
+        storeAccumulatorRow<E, S, Config::kHalfColumns>(
+            a, w, at, GROUP * Config::kHalfColumns, exists, o, r, end.factor);
       else if (exists)
-        storePart(out, r, end.factor);
+        storePart(w, at, r, end.factor);
     }
   }
   /// Results of a slice: the lanes of a row store 32 bytes side by side.
-  HK_MEM void storePart(Global<Storage<S.outType>> out, int r,
+  HK_MEM void storePart(const AttentionBlock &w, i64 at, int r,
                         float factor) const {
+    constexpr int first = GROUP * Config::kHalfColumns;
+    auto out = a.out + outOffset<S>(a, w, at) + first;
     HK_UNROLL for (int c = 0; c < Config::kHalfColumns; c += 8) {
-      int i = c / 2 + 2 * r;
-      hk::store<S.outType, 2, 8>(out, c + laneId() % 4 * 2,
-                                 f32x2{o[i] * factor, o[i + 1] * factor});
+      int i = c / 2 + 2 * r, column = c + laneId() % 4 * 2;
+      f32x2 two = {o[i] * factor, o[i + 1] * factor};
+      if constexpr (kIsEpilogue<E>)
+        applyEpilogue<E, S, 2>(a, w, at, first + column, two);
+      else
+        hk::store<S.outType, 2, 8>(out, column, two);
     }
   }
 
@@ -281,7 +286,9 @@ private:
   Accumulators o;
 };
 
-template <AttentionSpec S, AttentionTile T> struct LatentAttention {
+template <AttentionSpec S, AttentionTile T, class R = NoRegions>
+struct LatentAttention {
+  using Epilogue = EpilogueOf<R>;
   using Config = LatentConfig<S, T>;
   using Shared = typename Config::Shared;
   static constexpr int kThreads = Config::kThreads;
@@ -295,11 +302,11 @@ template <AttentionSpec S, AttentionTile T> struct LatentAttention {
     int group = sameInWarp(threadId() / kWarpgroup);
     if (group == 0) {
       takeRegisters<Config::kProductRegisters>();
-      LatentConsumer<S, T, 0> consumer(a, lds);
+      LatentConsumer<S, T, 0, Epilogue> consumer(a, lds);
       units.each(consumer);
     } else if (group == 1) {
       takeRegisters<Config::kProductRegisters>();
-      LatentConsumer<S, T, 1> consumer(a, lds);
+      LatentConsumer<S, T, 1, Epilogue> consumer(a, lds);
       units.each(consumer);
     } else {
       giveRegisters<Config::kCopyRegisters>();

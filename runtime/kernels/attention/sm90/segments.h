@@ -18,10 +18,12 @@
 
 namespace hk {
 
-template <AttentionSpec S, AttentionTile T> struct BulkSegment {
+template <AttentionSpec S, AttentionTile T, class R = NoRegions>
+struct BulkSegment {
   static constexpr AttentionSpec kSpec = S;
   static constexpr AttentionTile kTile = T;
   using Args = AttentionArgs<S>;
+  using Epilogue = EpilogueOf<R>;
   using Config = BulkAttentionConfig<S, T>;
 };
 

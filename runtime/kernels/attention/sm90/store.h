@@ -36,11 +36,11 @@ HK_DEV void transposeQuad(u32 (&x)[4]) {
   exchange.template operator()<2>();
 }
 
-/// Stores row r (0, 1) of the two that this thread has of an accumulator, SIZE
-/// columns, times `factor`, if it `exists`.
-template <DType OUT, int SIZE, int N>
-HK_DEV void storeAccumulatorRow(Global<Storage<OUT>> out, bool exists,
-                                const float (&sum)[N], int r, float factor) {
+/// Row r (0, 1) of the two that this thread has of an accumulator, SIZE
+/// columns, times `factor`, if it `exists`: store(column, eight columns).
+template <DType OUT, int SIZE, int N, class Store>
+HK_DEV void forAccumulatorRow(bool exists, const float (&sum)[N], int r,
+                              float factor, Store store) {
   constexpr int wide = 32;
   HK_UNROLL for (int c = 0; c < SIZE; c += wide) {
     u32 x[4];
@@ -52,12 +52,36 @@ HK_DEV void storeAccumulatorRow(Global<Storage<OUT>> out, bool exists,
     transposeQuad(x);
     int column = c + laneId() % 4 * 8;
     if (exists && (SIZE % wide == 0 || column < SIZE))
-      storePacked<OUT, 8, 16>(
-          out, column, bitCast<Packed<OUT, 8>>(u32x4{x[0], x[1], x[2], x[3]}));
+      store(column, bitCast<Packed<OUT, 8>>(u32x4{x[0], x[1], x[2], x[3]}));
   }
 }
 
-template <AttentionSpec S, AttentionTile T> struct BulkAttentionStore {
+/// Stores such a row, whose first column is number `first` of row `row` of the
+/// block, or has the epilogue E do it.
+template <class E, AttentionSpec S, int SIZE, int N>
+HK_DEV void storeAccumulatorRow(const AttentionArgs<S> &a,
+                                const AttentionBlock &w, i64 row, int first,
+                                bool exists, const float (&sum)[N], int r,
+                                float factor) {
+  if constexpr (kIsEpilogue<E>) {
+    forAccumulatorRow<S.outType, SIZE>(
+        exists, sum, r, factor,
+        [&](int column, auto eight) __attribute__((always_inline)) {
+          applyEpilogue<E, S, 8>(a, w, row, first + column,
+                                 unpack<S.outType, 8>(eight));
+        });
+  } else {
+    auto out = a.out + outOffset<S>(a, w, row) + first;
+    forAccumulatorRow<S.outType, SIZE>(
+        exists, sum, r, factor,
+        [&](int column, auto eight) __attribute__((always_inline)) {
+          storePacked<S.outType, 8, 16>(out, column, eight);
+        });
+  }
+}
+
+/// E: the epilogue, or NoEpilogue.
+template <AttentionSpec S, AttentionTile T, class E> struct BulkAttentionStore {
   using Config = BulkAttentionConfig<S, T>;
   using Accumulators = typename Config::Values::Registers;
   static_assert(T.heads == 1);
@@ -77,8 +101,8 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionStore {
       if constexpr (S.lse && !Config::kKeepsBase)
         if (exists && laneId() % 4 == 0)
           a.lse[lseOffset<S>(a, w, pair)] = end.lse;
-      storeAccumulatorRow<S.outType, S.valueDim>(
-          a.out + outOffset<S>(a, w, pair), exists, o, r, end.factor);
+      storeAccumulatorRow<E, S, S.valueDim>(a, w, pair, 0, exists, o, r,
+                                            end.factor);
       // Registers do not hold both at once.
       if constexpr (S.lse && Config::kKeepsBase) {
         float lse = rows.finish(a, tile.head, r).lse;

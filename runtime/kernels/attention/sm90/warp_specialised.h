@@ -189,6 +189,7 @@ private:
     constexpr AttentionTile tile = Segment::kTile;
     constexpr bool first = I == 0, final = I + 1 == Segments::kCount;
     using Walk = BulkAttentionWalk<spec, tile, first, final>;
+    using Epilogue = typename Segment::Epilogue;
     Segment::Config::locateKeys(a, w);
     BulkAttentionRows<spec, tile> rows;
     static_cast<BulkRowSums &>(rows) = sums;
@@ -211,9 +212,10 @@ private:
       Walk::release(lds.queriesEmpty());
     }
     if constexpr (final && tile.cluster > 1)
-      BulkAttentionCluster<spec, tile>::run(a, w, lds.queries(), row, rows, o);
+      BulkAttentionCluster<spec, tile, Epilogue>::run(a, w, lds.queries(), row,
+                                                      rows, o);
     else if constexpr (final)
-      BulkAttentionStore<spec, tile>::run(a, w, row, rows, o);
+      BulkAttentionStore<spec, tile, Epilogue>::run(a, w, row, rows, o);
     sums = rows;
   }
 

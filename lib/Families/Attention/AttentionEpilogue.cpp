@@ -1,0 +1,191 @@
+//===- AttentionEpilogue.cpp - What follows in an attention kernel --------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Follows an element of the result through views, as lists of the result's
+// dims: two dims that a view joins are one list, which a later view may part
+// only where it was joined.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionEpilogue.h"
+
+#include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/LoopMaps.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static Verdict refuse(Operation *op, Reason reason, const Twine &why) {
+  return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
+}
+
+ResultPlaces::ResultPlaces(Value result, const DimSymbols &dims)
+    : result(result), dims(dims) {
+  ResultPlace own;
+  for (auto [d, size] : llvm::enumerate(dims.shape(result))) {
+    own.emplace_back();
+    if (size != 1)
+      own.back().push_back(int64_t(d));
+  }
+  places[result] = own;
+}
+
+const ResultPlace *ResultPlaces::find(Value value) const {
+  auto it = places.find(value);
+  return it == places.end() ? nullptr : &it->second;
+}
+
+bool ResultPlaces::isRead(Operation *op) const {
+  return llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return find(operand) != nullptr; });
+}
+
+Verdict ResultPlaces::add(Operation *op) {
+  if (!isRead(op))
+    return Verdict::accept();
+  if (isView(op) || isa<TransposeOp>(op))
+    return addView(op);
+  if (isElementwise(op))
+    return addPointwise(op);
+  auto rowwise = dyn_cast<RowwiseOpInterface>(op);
+  if (!rowwise)
+    return refuse(op, Reason::OtherFamily, "is not a pointwise operator");
+  if (rowwise.getNumLocalDims() == 0)
+    return refuse(op, Reason::NotAnEpilogue,
+                  "is not computed where attention stores its result");
+  return refuse(op, Reason::NeedsWholeRow,
+                "needs other columns of its row, which are in other lanes");
+}
+
+Verdict ResultPlaces::place(Operation *op, ResultPlace place) {
+  int64_t column = tensorType(result).getRank() - 1;
+  bool wide = dims.dim(result, column) != 1;
+  if (wide &&
+      (place.empty() || place.back().empty() || place.back().back() != column))
+    return refuse(op, Reason::UnsupportedShape, "moves the elements of a head");
+  places[op->getResult(0)] = std::move(place);
+  return Verdict::accept();
+}
+
+Verdict ResultPlaces::addPointwise(Operation *op) {
+  Value made = op->getResult(0);
+  const ResultPlace *own = nullptr;
+  for (OpOperand &operand : op->getOpOperands()) {
+    const ResultPlace *place = find(operand.get());
+    if (!place)
+      continue;
+    if (!readsOwnElement(operand) ||
+        dims.shape(operand.get()) != dims.shape(made) ||
+        (own && *own != *place))
+      return refuse(op, Reason::NotAnEpilogue,
+                    "reads other elements of the attention than its own");
+    own = place;
+  }
+  std::optional<::hk::DType> type = dtypeOf(tensorType(made).getElementType());
+  if (!type || ::hk::info(*type).bits < 8)
+    return refuse(op, Reason::UnsupportedDType,
+                  "makes elements of less than 8 bits, which attention does "
+                  "not store");
+  return place(op, ResultPlace(*own));
+}
+
+/// Parts lists where the sizes of the new dims end.
+Verdict ResultPlaces::addExpand(tensor::ExpandShapeOp op) {
+  const ResultPlace &from = *find(op.getSrc());
+  Value made = op.getResult();
+  ResultPlace to(tensorType(made).getRank());
+  for (auto [g, group] : llvm::enumerate(op.getReassociationIndices())) {
+    ArrayRef<int64_t> list = from[g];
+    auto large = llvm::make_filter_range(
+        group, [&](int64_t d) { return dims.dim(made, d) != 1; });
+    int64_t count = llvm::range_size(large);
+    for (int64_t d : large) {
+      DimName size = dims.dim(made, d);
+      if (--count == 0) { // what is left
+        to[d].assign(list.begin(), list.end());
+        list = {};
+        break;
+      }
+      int64_t known = 1;
+      do {
+        if (list.empty())
+          return refuse(op, Reason::UnsupportedShape,
+                        "parts a dim of the attention");
+        DimName own = dims.dim(result, list.front());
+        to[d].push_back(list.front());
+        list = list.drop_front();
+        if (own == size)
+          break;
+        if (SymShapeAttr::isSymbol(own) || SymShapeAttr::isSymbol(size))
+          return refuse(op, Reason::UnsupportedShape,
+                        "parts a dim of the attention");
+        known *= own;
+      } while (known < size);
+      if (to[d].size() > 1 && known != size)
+        return refuse(op, Reason::UnsupportedShape,
+                      "parts a dim of the attention");
+    }
+    if (!list.empty())
+      return refuse(op, Reason::UnsupportedShape,
+                    "parts a dim of the attention");
+  }
+  return place(op, std::move(to));
+}
+
+Verdict ResultPlaces::addView(Operation *op) {
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return addExpand(expand);
+  ResultPlace to;
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    const ResultPlace &from = *find(collapse.getSrc());
+    for (const ReassociationIndices &group :
+         collapse.getReassociationIndices()) {
+      SmallVector<int64_t, 2> &list = to.emplace_back();
+      for (int64_t d : group)
+        llvm::append_range(list, from[d]);
+    }
+    return place(op, std::move(to));
+  }
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    const ResultPlace &from = *find(transpose.getInput());
+    for (int64_t d : transpose.getPermutation())
+      to.push_back(from[d]);
+    return place(op, std::move(to));
+  }
+  return refuse(op, Reason::UnsupportedShape, "takes a part of the attention");
+}
+
+Verdict mlir::hk::checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
+                                      Operation *op, const DimSymbols &dims) {
+  ResultPlaces places(result, dims);
+  for (Operation *member : group)
+    (void)places.add(member); // accepted when it joined
+  if (!places.isRead(op))
+    return refuse(op, Reason::NotAnEpilogue,
+                  "reads something else of the attention kernel than its "
+                  "result");
+  for (Value operand : op->getOperands())
+    if (Operation *def = operand.getDefiningOp();
+        def == result.getDefiningOp() && operand != result)
+      return refuse(op, Reason::NotAnEpilogue, "reads the log-sum-exp");
+  return places.add(op);
+}
+
+Verdict mlir::hk::checkTakenEpilogue(Operation *op) {
+  if (isView(op) || isElementwise(op))
+    return Verdict::accept();
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    if (permutation.back() + 1 == int64_t(permutation.size()))
+      return Verdict::accept();
+    return refuse(op, Reason::UnsupportedShape, "moves the elements of a head");
+  }
+  if (isa<RowwiseOpInterface>(op))
+    return refuse(op, Reason::NotAnEpilogue,
+                  "is not computed where attention stores its result");
+  return refuse(op, Reason::OtherFamily, "is not a pointwise operator");
+}

@@ -1,0 +1,69 @@
+//===- AttentionEpilogue.h - What follows in an attention kernel -*- C++
+//-*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An attention kernel takes as epilogue what is computed from one element of
+// its result: pointwise operators, and views between them that join, part or
+// swap dims. A place says where in such a value the element lies.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_ATTENTION_ATTENTIONEPILOGUE_H
+#define HK_FAMILIES_ATTENTION_ATTENTIONEPILOGUE_H
+
+#include "hk/Dialect/HK.h"
+#include "hk/Families/Family.h"
+
+namespace mlir::hk {
+
+class AttentionPlan;
+
+/// For each dim of a value the dims of the result that it counts, the outermost
+/// first; those of size 1 are left out.
+using ResultPlace = SmallVector<SmallVector<int64_t, 2>>;
+
+/// The places of what follows `result`, that of an attention kernel.
+class ResultPlaces {
+public:
+  ResultPlaces(Value result, const DimSymbols &dims);
+
+  /// Whether a kernel can compute `op` where it stores the result. What does
+  /// not follow the result has no place, and none is needed.
+  Verdict add(Operation *op);
+
+  /// Null: it does not follow the result.
+  const ResultPlace *find(Value value) const;
+  /// Whether an operand of `op` follows the result.
+  bool isRead(Operation *op) const;
+
+private:
+  Verdict addPointwise(Operation *op);
+  Verdict addView(Operation *op);
+  Verdict addExpand(tensor::ExpandShapeOp op);
+  /// Columns stay side by side.
+  Verdict place(Operation *op, ResultPlace place);
+
+  Value result;
+  const DimSymbols &dims;
+  llvm::DenseMap<Value, ResultPlace> places;
+};
+
+/// Whether `op`, which reads `result` of the kernel of `group` or what follows
+/// it, may be computed there.
+Verdict checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
+                            Operation *op, const DimSymbols &dims);
+/// Whether the kernel can compute `op`, which what follows its result reads
+/// beside that.
+Verdict checkTakenEpilogue(Operation *op);
+
+/// Writes the functor Epilogue of a kernel that has one.
+void emitAttentionEpilogue(const AttentionPlan &kernel,
+                           const ::hk::Target &target, raw_ostream &os);
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_ATTENTION_ATTENTIONEPILOGUE_H
