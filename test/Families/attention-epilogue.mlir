@@ -60,6 +60,19 @@ func.func @normed(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %v: tensor<
   %n = hk.rms_norm %flat, %w epsilon 1.0e-05 : tensor<9x256xbf16>, tensor<256xbf16>
   return %n : tensor<9x256xbf16>
 }
+// As much is read in front of the gate as behind it, and twice as much behind the cast.
+// WHY-DAG: not fused (costlier-fused): hk.cast / join hk.attention: hk.cast is computed by the kernel of whole rows that follows
+// CHECK-LABEL: func.func @gated_rows
+// CHECK-COUNT-2: hk.launch
+// CHECK: return
+func.func @gated_rows(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %v: tensor<70x2x64xbf16>, %gate: tensor<9x256xf32>) -> (tensor<9x256xf8E4M3FN>, tensor<9x1xf32>) {
+  %o = hk.attention %q, %k, %v scale 0.125 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> -> tensor<9x4x64xbf16>
+  %flat = tensor.collapse_shape %o [[0], [1, 2]] : tensor<9x4x64xbf16> into tensor<9x256xbf16>
+  %c = hk.cast %flat : tensor<9x256xbf16> -> tensor<9x256xf32>
+  %m = hk.mul %c, %gate : tensor<9x256xf32>
+  %y, %s = hk.quantize per_token %m : tensor<9x256xf32> -> tensor<9x256xf8E4M3FN>, tensor<9x1xf32>
+  return %y, %s : tensor<9x256xf8E4M3FN>, tensor<9x1xf32>
+}
 // WHY-DAG: not fused (unsupported-shape): hk.mul / join hk.attention: tensor.extract_slice takes a part of the attention
 // CHECK-LABEL: func.func @halves
 // CHECK-COUNT-2: hk.launch

@@ -159,6 +159,39 @@ Verdict ResultPlaces::addView(Operation *op) {
   return refuse(op, Reason::UnsupportedShape, "takes a part of the attention");
 }
 
+/// Operators followed from a value to its readers.
+static constexpr int kMostFollowed = 8;
+
+static bool isFollowed(Operation *op) {
+  return isView(op) || isa<TransposeOp>(op) || isElementwise(op);
+}
+
+/// Whether a kernel of whole rows reads `value`, or what is computed of its
+/// elements.
+static bool feedsRows(Value value, int budget = kMostFollowed) {
+  return budget > 0 && llvm::any_of(value.getUsers(), [&](Operation *user) {
+           return isFollowed(user) ? feedsRows(user->getResult(0), budget - 1)
+                                   : isa<RowwiseOpInterface>(user);
+         });
+}
+
+static int bitsOf(Value value) {
+  std::optional<::hk::DType> type = dtypeOf(tensorType(value).getElementType());
+  return type ? ::hk::info(*type).bits : 0;
+}
+
+/// A kernel of whole rows that follows computes `op` as well: the launches are
+/// as many, and memory holds what the attention or what `op` makes.
+static Verdict judgeRows(Operation *op, Value result) {
+  if (isView(op) || isa<TransposeOp>(op))
+    return Verdict::accept(); // its reader is judged
+  if (bitsOf(op->getResult(0)) < bitsOf(result) || !feedsRows(op->getResult(0)))
+    return Verdict::accept();
+  return refuse(op, Reason::CostlierFused,
+                "is computed by the kernel of whole rows that follows, which "
+                "would read as much behind it");
+}
+
 Verdict mlir::hk::checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
                                       Operation *op, const DimSymbols &dims) {
   ResultPlaces places(result, dims);
@@ -172,7 +205,8 @@ Verdict mlir::hk::checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
     if (Operation *def = operand.getDefiningOp();
         def == result.getDefiningOp() && operand != result)
       return refuse(op, Reason::NotAnEpilogue, "reads the log-sum-exp");
-  return places.add(op);
+  Verdict verdict = places.add(op);
+  return verdict.accepted() ? judgeRows(op, result) : verdict;
 }
 
 Verdict mlir::hk::checkTakenEpilogue(Operation *op) {
