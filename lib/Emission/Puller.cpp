@@ -442,6 +442,15 @@ void Puller::store(unsigned operand, Args position, int vec, const Expr &vector,
                              ");");
 }
 
+void Puller::storeBits(unsigned operand, Args position, int vec,
+                       StringRef bits) {
+  BlockArgument argument = kernel.getSpecBlock().getArgument(operand);
+  std::string packed = "Packed<" + dtypeText(elementTypeOf(argument)) + ", " +
+                       std::to_string(vec) + ">";
+  out.line("storePacked" + accessText(argument, position, vec) + ", bitCast<" +
+           packed + ">(" + bits + "));");
+}
+
 //===----------------------------------------------------------------------===//
 // Pulling
 //===----------------------------------------------------------------------===//

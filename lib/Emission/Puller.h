@@ -142,6 +142,10 @@ public:
   void store(unsigned operand, ArrayRef<AffineExpr> position, int vec,
              const Expr &vector, const Stored &stored = {});
 
+  /// Stores elements in the bits that they have in memory.
+  void storeBits(unsigned operand, ArrayRef<AffineExpr> position, int vec,
+                 StringRef bits);
+
   /// A reduction over the elements of `input` that share the leading indices
   /// and, if `group` > 0, the group of `group` elements of the last dim number
   /// `segment`. `position` is where the caller pulls, or empty. Returns a

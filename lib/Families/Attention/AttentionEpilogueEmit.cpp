@@ -95,27 +95,79 @@ private:
 
 } // namespace
 
-static std::string applyBody(const AttentionPlan &plan, const DimSymbols &dims,
-                             int width) {
-  CodeWriter out;
-  AttentionPuller puller(plan, dims, out, width);
-  for (auto [operand, value] : plan.getEpilogue()) {
-    Position at = puller.placeOf(value);
-    puller.store(unsigned(operand), at, width, puller.pull(value, at, width));
+namespace {
+
+/// Writes the functor. What is computed and what is stored are two methods:
+/// reads wait for stores in front of them, which might be to the same memory.
+class EpilogueEmitter {
+public:
+  EpilogueEmitter(const AttentionPlan &plan, const ::hk::Target &target,
+                  raw_ostream &os)
+      : plan(plan), target(target),
+        dims(DimSymbols::ofKernel(plan.getKernel())), os(os) {}
+
+  void run() {
+    os << "struct Epilogue {\n  const u64 *words;\n\n";
+    writeResults();
+    SmallVector<int> widths = {1, 2, 4, 8};
+    if (target.arch == ::hk::Arch::Host)
+      widths = {1, 16};
+    for (int width : widths) {
+      std::string condition = "V == " + std::to_string(width);
+      writeEpilogueMethod("Results<V>", "compute", condition,
+                          computeBody(width), os);
+      writeEpilogueMethod("void", "put", condition, putBody(width), os);
+    }
+    os << "};\n\n";
   }
-  return out.str().str();
-}
+
+private:
+  /// What is stored of V columns.
+  void writeResults() {
+    os << "  template <int V> struct Results {\n";
+    for (auto [index, stored] : llvm::enumerate(plan.getEpilogue()))
+      os << "    Packed<" << dtypeText(elementTypeOf(stored.second)) << ", V> r"
+         << index << ";\n";
+    os << "  };\n\n";
+  }
+
+  std::string computeBody(int width) {
+    CodeWriter out;
+    AttentionPuller puller(plan, dims, out, width);
+    std::string results;
+    for (auto [operand, value] : plan.getEpilogue()) {
+      Expr made = puller.pull(value, puller.placeOf(value), width);
+      results += (results.empty() ? "" : ", ") +
+                 ("packExact<" + dtypeText(elementTypeOf(value)) + ", " +
+                  std::to_string(width) + ">(" + made.text + ")");
+    }
+    out.line("return {" + results + "};");
+    return out.str().str();
+  }
+
+  std::string putBody(int width) {
+    CodeWriter out;
+    AttentionPuller puller(plan, dims, out, width);
+    for (auto [index, stored] : llvm::enumerate(plan.getEpilogue()))
+      puller.storeBits(unsigned(stored.first), puller.placeOf(stored.second),
+                       width, "in.made.r" + std::to_string(index));
+    return out.str().str();
+  }
+
+  static Type elementTypeOf(Value value) {
+    return tensorType(value).getElementType();
+  }
+
+  const AttentionPlan &plan;
+  const ::hk::Target &target;
+  DimSymbols dims;
+  raw_ostream &os;
+};
+
+} // namespace
 
 void mlir::hk::emitAttentionEpilogue(const AttentionPlan &plan,
                                      const ::hk::Target &target,
                                      raw_ostream &os) {
-  DimSymbols dims = DimSymbols::ofKernel(plan.getKernel());
-  SmallVector<int> widths = {1, 2, 4, 8};
-  if (target.arch == ::hk::Arch::Host)
-    widths = {1, 16};
-  os << "struct Epilogue {\n  const u64 *words;\n\n";
-  for (int width : widths)
-    writeEpilogueMethod("void", "apply", "V == " + std::to_string(width),
-                        applyBody(plan, dims, width), os);
-  os << "};\n\n";
+  EpilogueEmitter(plan, target, os).run();
 }

@@ -79,16 +79,6 @@ public:
   }
   AffineExpr columns() { return column; }
 
-  /// Stores elements in the bits that they have in memory.
-  void storeBits(unsigned operand, ArrayRef<AffineExpr> position, int vec,
-                 StringRef bits) {
-    BlockArgument argument = kernel.getSpecBlock().getArgument(operand);
-    std::string packed = "Packed<" + dtypeText(elementTypeOf(argument)) + ", " +
-                         std::to_string(vec) + ">";
-    code().line("storePacked" + accessText(argument, position, vec) +
-                ", bitCast<" + packed + ">(" + bits + "));");
-  }
-
   /// The best column, in front of what is computed from it.
   void bindBest(TopkOp topk) {
     bind(topk.getValues(), [this](ArrayRef<AffineExpr>, int) {

@@ -686,6 +686,8 @@ private:
       factor[i] = end.factor;
     }
     f.scaleOutput(factor);
+    if constexpr (kHasEpilogue<R>)
+      return putOutput(a, w, f, factor);
     constexpr DType to = S.outType;
     f.forEachOutput([&](int i, int local,
                         auto x) __attribute__((always_inline)) {
@@ -701,11 +703,48 @@ private:
           if (factor[i] != 0.f) // else no key is seen
             HK_UNROLL for (int e = 0; e < P; ++e) y[e] *=
                 resultScale<S>(a, w, column + c + e);
-        if constexpr (kHasEpilogue<R>)
-          applyEpilogue<EpilogueOf<R>, S, P>(
-              a, w, w.first + Fragments::rowOf(i), column + c, y);
-        else
-          hk::store<to, P, align>(a.out, at[i] + column + c, y);
+        hk::store<to, P, align>(a.out, at[i] + column + c, y);
+      }
+    });
+  }
+
+  /// The same with an epilogue. All is computed before the first is stored, of
+  /// rows and columns that do not exist that of some that do.
+  HK_DEV void putOutput(const Args &a, const AttentionBlock &w, Fragments &f,
+                        const float (&factor)[Fragments::kRows]) {
+    using Epilogue = EpilogueOf<R>;
+    constexpr int V = Fragments::kOutputVec, P = V < 8 ? V : 8;
+    constexpr int count = T.bq / kRowWaves * kGroupColumns / kWave / P;
+    constexpr int last = S.valueDim - P;
+    EpilogueResults<Epilogue, P> made[count];
+    auto columnOf = [&](int local, int c) __attribute__((always_inline)) {
+      return firstColumn() + local + c;
+    };
+    int n = 0;
+    f.forEachOutput(
+        [&](int i, int local, auto x) __attribute__((always_inline)) {
+          HK_UNROLL for (int c = 0; c < V; c += P) {
+            int column = columnOf(local, c);
+            if constexpr (kColumns != S.valueDim)
+              column = column < last ? column : last;
+            Vec<float, P> y;
+            HK_UNROLL for (int e = 0; e < P; ++e) y[e] = x[c + e];
+            if constexpr (kScaledResult<S>)
+              if (factor[i] != 0.f) // else no key is seen
+                HK_UNROLL for (int e = 0; e < P; ++e) y[e] *=
+                    resultScale<S>(a, w, column + e);
+            i64 row = w.first + minOf(Fragments::rowOf(i), w.count - 1);
+            made[n++] = computeEpilogue<Epilogue, S, P>(a, w, row, column, y);
+          }
+        });
+    n = 0;
+    f.forEachOutput([&](int i, int local, auto) __attribute__((always_inline)) {
+      HK_UNROLL for (int c = 0; c < V; c += P, ++n) {
+        int column = columnOf(local, c);
+        if (Fragments::rowOf(i) < w.count &&
+            (kColumns == S.valueDim || column < S.valueDim))
+          putEpilogue<Epilogue, S, P>(a, w, w.first + Fragments::rowOf(i),
+                                      column, made[n]);
       }
     });
   }

@@ -244,6 +244,8 @@ private:
   }
 
   HK_MEM void store(const AttentionBlock &w) const {
+    // Both rows are computed before either is stored.
+    [[maybe_unused]] EpilogueRow<E, S, Config::kHalfColumns> made[2];
     HK_UNROLL for (int r = 0; r < 2; ++r) {
       int own = row + 8 * r;
       bool exists = own < w.count;
@@ -252,12 +254,19 @@ private:
       if constexpr (S.lse && GROUP == 0)
         if (exists && laneId() % 4 == 0)
           a.lse[lseOffset<S>(a, w, at)] = end.lse;
-      if constexpr (info(S.outType).bits == 16)
-        storeAccumulatorRow<E, S, Config::kHalfColumns>(
-            a, w, at, GROUP * Config::kHalfColumns, exists, o, r, end.factor);
+      if constexpr (info(S.outType).bits == 16 && kIsEpilogue<E>)
+        made[r].compute(a, w, at, GROUP * Config::kHalfColumns, o, r,
+                        end.factor);
+      else if constexpr (info(S.outType).bits == 16)
+        storeAccumulatorRow<S.outType, Config::kHalfColumns>(
+            a.out + outOffset<S>(a, w, at) + GROUP * Config::kHalfColumns,
+            exists, o, r, end.factor);
       else if (exists)
         storePart(w, at, r, end.factor);
     }
+    if constexpr (info(S.outType).bits == 16 && kIsEpilogue<E>)
+      HK_UNROLL for (int r = 0; r < 2; ++r) if (row + 8 * r < w.count) made[r]
+          .put(a, w, w.first + row + 8 * r, GROUP * Config::kHalfColumns);
   }
   /// Results of a slice: the lanes of a row store 32 bytes side by side.
   HK_MEM void storePart(const AttentionBlock &w, i64 at, int r,

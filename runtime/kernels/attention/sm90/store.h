@@ -36,13 +36,13 @@ HK_DEV void transposeQuad(u32 (&x)[4]) {
   exchange.template operator()<2>();
 }
 
-/// Row r (0, 1) of the two that this thread has of an accumulator, SIZE
-/// columns, times `factor`, if it `exists`: store(column, eight columns).
-template <DType OUT, int SIZE, int N, class Store>
+/// Row r (0, 1) of the two that this thread has of an accumulator, columns
+/// [BEGIN, SIZE), times `factor`, if it `exists`: store(column, eight columns).
+template <DType OUT, int SIZE, int BEGIN = 0, int N, class Store>
 HK_DEV void forAccumulatorRow(bool exists, const float (&sum)[N], int r,
                               float factor, Store store) {
   constexpr int wide = 32;
-  HK_UNROLL for (int c = 0; c < SIZE; c += wide) {
+  HK_UNROLL for (int c = BEGIN; c < SIZE; c += wide) {
     u32 x[4];
     HK_UNROLL for (int j = 0; j < 4; ++j) {
       int i = c / 2 + j * 4 + 2 * r;
@@ -56,29 +56,47 @@ HK_DEV void forAccumulatorRow(bool exists, const float (&sum)[N], int r,
   }
 }
 
-/// Stores such a row, whose first column is number `first` of row `row` of the
-/// block, or has the epilogue E do it.
-template <class E, AttentionSpec S, int SIZE, int N>
-HK_DEV void storeAccumulatorRow(const AttentionArgs<S> &a,
-                                const AttentionBlock &w, i64 row, int first,
-                                bool exists, const float (&sum)[N], int r,
-                                float factor) {
-  if constexpr (kIsEpilogue<E>) {
-    forAccumulatorRow<S.outType, SIZE>(
-        exists, sum, r, factor,
+/// Stores such a row.
+template <DType OUT, int SIZE, int N>
+HK_DEV void storeAccumulatorRow(Global<Storage<OUT>> out, bool exists,
+                                const float (&sum)[N], int r, float factor) {
+  forAccumulatorRow<OUT, SIZE>(
+      exists, sum, r, factor,
+      [&](int column, auto eight) __attribute__((always_inline)) {
+        storePacked<OUT, 8, 16>(out, column, eight);
+      });
+}
+
+/// What the epilogue E makes of columns [BEGIN, SIZE) of such a row, of which
+/// the accumulator's first is number `first`.
+template <class E, AttentionSpec S, int SIZE, int BEGIN = 0> class EpilogueRow {
+public:
+  /// Of row `row` of the block, which exists.
+  template <int N>
+  HK_MEM void compute(const AttentionArgs<S> &a, const AttentionBlock &w,
+                      i64 row, int first, const float (&sum)[N], int r,
+                      float factor) {
+    int i = 0;
+    forAccumulatorRow<S.outType, SIZE, BEGIN>(
+        true, sum, r, factor,
         [&](int column, auto eight) __attribute__((always_inline)) {
-          applyEpilogue<E, S, 8>(a, w, row, first + column,
-                                 unpack<S.outType, 8>(eight));
-        });
-  } else {
-    auto out = a.out + outOffset<S>(a, w, row) + first;
-    forAccumulatorRow<S.outType, SIZE>(
-        exists, sum, r, factor,
-        [&](int column, auto eight) __attribute__((always_inline)) {
-          storePacked<S.outType, 8, 16>(out, column, eight);
+          made[i++] = computeEpilogue<E, S, 8>(a, w, row, first + column,
+                                               unpack<S.outType, 8>(eight));
         });
   }
-}
+  HK_MEM void put(const AttentionArgs<S> &a, const AttentionBlock &w, i64 row,
+                  int first) const {
+    HK_UNROLL for (int i = 0; i < kCount; ++i) {
+      int column = BEGIN + i * 32 + laneId() % 4 * 8;
+      if (SIZE % 32 == 0 || column < SIZE)
+        putEpilogue<E, S, 8>(a, w, row, first + column, made[i]);
+    }
+  }
+
+private:
+  static constexpr int kCount = (SIZE - BEGIN + 31) / 32;
+  EpilogueResults<E, 8> made[kCount];
+};
 
 /// E: the epilogue, or NoEpilogue.
 template <AttentionSpec S, AttentionTile T, class E> struct BulkAttentionStore {
@@ -92,6 +110,8 @@ template <AttentionSpec S, AttentionTile T, class E> struct BulkAttentionStore {
                          const BulkAttentionRows<S, T> &rows,
                          const Accumulators &o) {
     AttentionBlock w = tile.block(S.group);
+    if constexpr (kIsEpilogue<E>)
+      return runEpilogue(a, tile, w, row, rows, o);
     HK_UNROLL for (int r = 0; r < 2; ++r) {
       RowEnd end = rows.finish(a, tile.head, r);
       int query = row + 8 * r;
@@ -101,8 +121,8 @@ template <AttentionSpec S, AttentionTile T, class E> struct BulkAttentionStore {
       if constexpr (S.lse && !Config::kKeepsBase)
         if (exists && laneId() % 4 == 0)
           a.lse[lseOffset<S>(a, w, pair)] = end.lse;
-      storeAccumulatorRow<E, S, S.valueDim>(a, w, pair, 0, exists, o, r,
-                                            end.factor);
+      storeAccumulatorRow<S.outType, S.valueDim>(
+          a.out + outOffset<S>(a, w, pair), exists, o, r, end.factor);
       // Registers do not hold both at once.
       if constexpr (S.lse && Config::kKeepsBase) {
         float lse = rows.finish(a, tile.head, r).lse;
@@ -110,6 +130,38 @@ template <AttentionSpec S, AttentionTile T, class E> struct BulkAttentionStore {
           a.lse[lseOffset<S>(a, w, pair)] = lse;
       }
     }
+  }
+
+private:
+  /// As much is computed before the first of it is stored as registers hold.
+  static constexpr int kTogether = 64;
+
+  template <int BEGIN = 0>
+  HK_MEM static void
+  runEpilogue(const AttentionArgs<S> &a, const BulkAttentionTile &tile,
+              const AttentionBlock &w, int row,
+              const BulkAttentionRows<S, T> &rows, const Accumulators &o) {
+    constexpr int end =
+        S.valueDim - BEGIN > kTogether ? BEGIN + kTogether : S.valueDim;
+    EpilogueRow<E, S, end, BEGIN> made[2];
+    auto pairOf = [&](int query) {
+      return i64(w.first + query) * S.group + tile.head % S.group;
+    };
+    HK_UNROLL for (int r = 0; r < 2; ++r) made[r].compute(
+        a, w, pairOf(int(minOf(row + 8 * r, tile.count - 1))), 0, o, r,
+        rows.finish(a, tile.head, r).factor);
+    HK_UNROLL for (int r = 0; r < 2; ++r) {
+      int query = row + 8 * r;
+      if (query >= tile.count)
+        continue;
+      made[r].put(a, w, pairOf(query), 0);
+      if constexpr (S.lse && BEGIN == 0)
+        if (laneId() % 4 == 0)
+          a.lse[lseOffset<S>(a, w, pairOf(query))] =
+              rows.finish(a, tile.head, r).lse;
+    }
+    if constexpr (end < S.valueDim)
+      runEpilogue<end>(a, tile, w, row, rows, o);
   }
 };
 

@@ -221,6 +221,7 @@ struct AttentionFragments {
   }
 
   /// f(slot, column, Vec<float, 4 * kPerm>): consecutive columns.
+  static constexpr int kOutputVec = 4 * kPerm;
   template <class F> HK_MEM void forEachOutput(F f) {
     int h = laneId() >> 5;
     HK_UNROLL for (int i = 0; i < kRows; ++i)

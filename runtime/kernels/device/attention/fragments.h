@@ -23,7 +23,7 @@
 //
 // forEachScore(f): f(slot, key, Vec<float, n> &); slot counts the lane's rows.
 //
-// forEachOutput(f): f(slot, column, Vec<float, n>).
+// forEachOutput(f): f(slot, column, Vec<float, kOutputVec>).
 //
 // fillOutput(f), addOutput(f): the result becomes f(slot, column) everywhere,
 // or more by it.

@@ -137,6 +137,7 @@ struct AttentionFragments {
   }
 
   /// f(slot, column, Vec<float, 1>).
+  static constexpr int kOutputVec = 1;
   template <class F> HK_MEM void forEachOutput(F f) {
     int h = laneId() >> 4;
     HK_UNROLL for (int i = 0; i < kRows; ++i)

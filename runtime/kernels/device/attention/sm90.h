@@ -215,6 +215,7 @@ struct AttentionFragments {
   }
 
   /// f(slot, column, f32x2): two adjacent columns.
+  static constexpr int kOutputVec = 2;
   template <class F> HK_MEM void forEachOutput(F f) {
     HK_UNROLL for (int i = 0; i < MI; ++i)
         HK_UNROLL for (int j = 0; j < NO; ++j)
