@@ -8,6 +8,11 @@ func.func @wide64(%q: tensor<4x512x64x64xbf16>, %k: tensor<4x512x16x64xbf16>) ->
   %0 = hk.attention %q, %k, %k scale 0.125 : tensor<4x512x64x64xbf16>, tensor<4x512x16x64xbf16>, tensor<4x512x16x64xbf16> -> tensor<4x512x64x64xbf16>
   return %0 : tensor<4x512x64x64xbf16>
 }
+// The same where all is known, which stays in registers from tile to tile if nothing keeps it.
+func.func @wide64_lse(%q: tensor<4x2048x16x64xbf16>, %k: tensor<4x2048x4x64xbf16>, %s: tensor<16xf32>) -> (tensor<4x2048x16x64xbf16>, tensor<4x2048x16xf32>) {
+  %0, %1 = hk.attention %q, %k, %k sink %s scale 0.125 causal : tensor<4x2048x16x64xbf16>, tensor<4x2048x4x64xbf16>, tensor<4x2048x4x64xbf16> sink tensor<16xf32> -> tensor<4x2048x16x64xbf16>, tensor<4x2048x16xf32>
+  return %0, %1 : tensor<4x2048x16x64xbf16>, tensor<4x2048x16xf32>
+}
 func.func @wide40(%q: tensor<?x20x40xf16>, %k: tensor<?x5x40xf16>, %o: tensor<?xi32>, %s: tensor<20xf32>) -> (tensor<?x20x40xf16>, tensor<?x20xf32>) {
   %0, %1 = hk.attention %q, %k, %k q_offsets %o kv_offsets %o sink %s scale 0.125 causal : tensor<?x20x40xf16>, tensor<?x5x40xf16>, tensor<?x5x40xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> sink tensor<20xf32> -> tensor<?x20x40xf16>, tensor<?x20xf32>
   return %0, %1 : tensor<?x20x40xf16>, tensor<?x20xf32>

@@ -193,6 +193,9 @@ private:
     Segment::Config::locateKeys(a, w);
     BulkAttentionRows<spec, tile> rows;
     static_cast<BulkRowSums &>(rows) = sums;
+    // What depends on it does not stay in registers from tile to tile.
+    if constexpr (Segment::Config::kKeepsBase)
+      settleWord(row);
     rows.start(w, group * kWarpgroupRows, row);
     if constexpr (!first) {
       rows.goOn(a, last);
@@ -211,6 +214,8 @@ private:
     } else if (final && asked) {
       Walk::release(lds.queriesEmpty());
     }
+    if constexpr (final && Segment::Config::kKeepsBase)
+      settleWord(row);
     if constexpr (final && tile.cluster > 1)
       BulkAttentionCluster<spec, tile, Epilogue>::run(a, w, lds.queries(), row,
                                                       rows, o);
