@@ -218,8 +218,8 @@ void raise::writeScore(OpBuilder &b, AttentionOp op, const MaskPlan &plan) {
     }
     // Kernels take scores times log2 e: the lowest number of f32 would be -inf
     // there, which hides a key from a row that sees no other, too.
-    double fill = std::isinf(entry.fill) ? entry.fill
-                                         : std::max(entry.fill, kLowestFill);
+    double fill =
+        std::isinf(entry.fill) ? entry.fill : std::max(entry.fill, kLowestFill);
     Value hidden = constant(fill), seen = score;
     if (entry.kind == Mask::Kind::Added)
       hidden = AddOp::create(b, loc, real, score, hidden);

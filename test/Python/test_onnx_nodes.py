@@ -74,13 +74,14 @@ def test_outcomes(cases, tmp_path):
 
 
 def first_of_each(cases):
-    """The first case of every operator that passes with one or more results."""
+    """The first case of every operator that passes with one or more results of NumPy's types."""
     passed = {line.split(": ")[0] for line in PINNED.read_text().splitlines()
               if line.endswith(": pass")}
     chosen = {}
     for name, case in cases.items():
         operator = case.model.graph.node[-1].op_type
-        if name in passed and operator not in chosen and case.inputs:
+        known = all(np.asarray(o).dtype.isbuiltin == 1 for o in case.outputs)
+        if name in passed and operator not in chosen and case.inputs and known:
             chosen[operator] = case
     return chosen.values()
 

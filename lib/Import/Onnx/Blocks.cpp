@@ -48,6 +48,13 @@ FailureOr<Tensor> Node::cast(const Tensor &x, int dtype) {
   return Tensor{CastOp::create(b, loc, made, x.value), dtype, x.shape};
 }
 
+FailureOr<Tensor> Node::asNumber(const Tensor &x) {
+  if (x.dtype != kBool)
+    return x;
+  HK_TRY(made, type(kInt8, x.shape));
+  return Tensor{CastOp::create(b, loc, made, x.value), kInt8, x.shape};
+}
+
 FailureOr<Tensor> Node::compare(ComparePredicate predicate, const Tensor &x,
                                 const Tensor &y) {
   HK_TRY(shape, broadcast(x.shape, y.shape));
@@ -274,11 +281,7 @@ static FailureOr<Tensor> repeat(Node &node, const Tensor &x, int64_t d,
   alone[d] = size;
   HK_TRY(condition, node.reshape(line, alone));
   // hk selects numbers.
-  Tensor number = x;
-  if (x.dtype == kBool) {
-    HK_TRY(type, node.type(kInt8, x.shape));
-    number = {CastOp::create(node.b, node.loc, type, x.value), kInt8, x.shape};
-  }
+  HK_TRY(number, node.asNumber(x));
   HK_TRY(made, node.select(condition, number, number));
   return node.cast(made, x.dtype);
 }

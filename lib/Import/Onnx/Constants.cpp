@@ -61,6 +61,14 @@ static LogicalResult constantOfShape(Node &node) {
   if (dtypeInfo(value.dtype)->bits < 8)
     return node.error() << "expected elements of at least 8 bits, but got "
                         << dtypeName(value.dtype);
+  // Of a size that only a call tells: one number, repeated.
+  if (llvm::any_of(shape,
+                   [](const Size &size) { return !size.getConstant(); })) {
+    value.sizes.clear();
+    HK_TRY(number, node.constant(value, ""));
+    HK_TRY(repeated, node.expand(number, shape));
+    return node.result(0, repeated);
+  }
   Data made;
   made.dtype = value.dtype;
   int64_t count = 1;
@@ -152,7 +160,7 @@ ArrayRef<Operator> mlir::hk::importer::constantOperators() {
   static const Operator table[] = {
       {"", "Constant", 1, 0, 0, constant, "no strings, no sparse tensors"},
       {"", "ConstantOfShape", 9, 1, 1, constantOfShape,
-       "of known shapes of at most 65536 elements"},
+       "of known shapes of at most 65536 elements, or of sizes of inputs"},
       {"", "Range", 11, 3, 3, range,
        "of known bounds, or as many as a dim of an input has"},
   };

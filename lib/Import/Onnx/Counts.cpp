@@ -135,8 +135,7 @@ Meanings::splitIndex(Value index, const Size &rows, const Size &columns) const {
   for (unsigned i = 0; sum && i < 2; ++i) {
     Value row = factorOfCount(*this, sum->getOperand(i), columns);
     Value column = sum->getOperand(1 - i);
-    if (row && isRangeOf(*this, row, rows) &&
-        isRangeOf(*this, column, columns))
+    if (row && isRangeOf(*this, row, rows) && isRangeOf(*this, column, columns))
       return std::pair(row, column);
   }
   return std::nullopt;

@@ -110,9 +110,8 @@ static std::optional<LogicalResult> gatherSizes(Node &node) {
 
 /// Gather of elements of a matrix whose rows were joined, by row * columns +
 /// column, as exporters write an index into a mask: by row and column.
-static std::optional<LogicalResult> gatherJoined(Node &node, const Tensor &x,
-                                                 int64_t axis,
-                                                 const Shape &shape) {
+static std::optional<LogicalResult>
+gatherJoined(Node &node, const Tensor &x, int64_t axis, const Shape &shape) {
   const Meanings &meanings = node.graph.meanings;
   auto found = meanings.joined.find(x.value);
   const Item &index = node.input(1);
@@ -123,10 +122,10 @@ static std::optional<LogicalResult> gatherJoined(Node &node, const Tensor &x,
   if (!places)
     return std::nullopt;
   HK_TRY(type, node.type(x.dtype, index.shape));
-  Tensor made{GatherElementsOp::create(
-                  node.b, node.loc, type, matrix,
-                  ValueRange{places->first, places->second}),
-              x.dtype, index.shape};
+  Tensor made{
+      GatherElementsOp::create(node.b, node.loc, type, matrix,
+                               ValueRange{places->first, places->second}),
+      x.dtype, index.shape};
   HK_TRY(result, node.reshape(made, shape));
   return node.result(0, result);
 }
@@ -205,13 +204,29 @@ static LogicalResult gatherElements(Node &node) {
   return node.result(0, result);
 }
 
-/// GatherND of single elements: an index for each dim.
+/// GatherND with one index: rows of the first dim.
+static LogicalResult gatherFirst(Node &node, const Tensor &x,
+                                 const Tensor &indices) {
+  Shape places(ArrayRef<Size>(indices.shape).drop_back());
+  HK_TRY(flat, node.reshape(indices, places));
+  HK_TRY(rows, fromBegin(node, flat, x.shape[0]));
+  Shape shape = places;
+  shape.append(x.shape.begin() + 1, x.shape.end());
+  HK_TRY(made, node.type(x.dtype, shape));
+  return node.result(0, Tensor{GatherRowsOp::create(node.b, node.loc, made,
+                                                    x.value, rows.value),
+                               x.dtype, shape});
+}
+
+/// GatherND of rows, by one index, or of single elements, by one for each dim.
 static LogicalResult gatherND(Node &node) {
   if (failed(node.only("batch_dims", 0, "all dims are indexed")) ||
       failed(checkIndices(node, 1)))
     return failure();
   HK_TRY(x, node.tensor(0));
   HK_TRY(indices, node.tensor(1));
+  if (x.rank() > 1 && indices.rank() > 0 && indices.shape.back().isConstant(1))
+    return gatherFirst(node, x, indices);
   if (x.rank() < 1 || indices.rank() < 1 ||
       !indices.shape.back().isConstant(x.rank()))
     return node.error() << "expected an index for each of " << x.rank()
@@ -281,7 +296,8 @@ ArrayRef<Operator> mlir::hk::importer::gatherOperators() {
       {"", "Gather", 1, 2, 2, gather, "", true},
       {"", "GatherElements", 11, 2, 2, gatherElements,
        "indices of the input's sizes in the other dims"},
-      {"", "GatherND", 12, 2, 2, gatherND, "of single elements"},
+      {"", "GatherND", 12, 2, 2, gatherND,
+       "of single elements, or of rows of the first dim"},
       {"", "TopK", 10, 2, 2, topk, "sorted, of reals"},
   };
   return table;

@@ -16,16 +16,6 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
-/// Booleans as bytes, since comparisons take numbers.
-static FailureOr<Tensor> comparable(Node &node, const Tensor &x) {
-  return x.dtype == kBool ? [&]() -> FailureOr<Tensor> {
-    HK_TRY(made, node.type(kInt8, x.shape));
-    return Tensor{CastOp::create(node.b, node.loc, made, x.value), kInt8,
-                  x.shape};
-  }()
-                          : FailureOr<Tensor>(x);
-}
-
 /// Whether two sizes are equal, where that is known: a size is not negative.
 static std::optional<bool> areEqual(const Size &x, const Size &y) {
   if (std::optional<int64_t> known = (x - y).getConstant())
@@ -64,8 +54,8 @@ template <ComparePredicate predicate> static LogicalResult compare(Node &node) {
   if (x.dtype != y.dtype)
     return node.error() << "expected inputs of one type, but got "
                         << dtypeName(x.dtype) << " and " << dtypeName(y.dtype);
-  HK_TRY(a, comparable(node, x));
-  HK_TRY(c, comparable(node, y));
+  HK_TRY(a, node.asNumber(x));
+  HK_TRY(c, node.asNumber(y));
   HK_TRY(made, node.compare(predicate, a, c));
   return node.result(0, made);
 }
@@ -77,8 +67,8 @@ template <typename Op> static LogicalResult logic(Node &node) {
   if (x.dtype != kBool || y.dtype != kBool)
     return node.error() << "expected booleans, but got " << dtypeName(x.dtype)
                         << " and " << dtypeName(y.dtype);
-  HK_TRY(a, comparable(node, x));
-  HK_TRY(c, comparable(node, y));
+  HK_TRY(a, node.asNumber(x));
+  HK_TRY(c, node.asNumber(y));
   HK_TRY(both, node.binary<Op>(a, c));
   HK_TRY(made, node.cast(both, kBool));
   return node.result(0, made);
@@ -88,7 +78,7 @@ static LogicalResult logicalNot(Node &node) {
   HK_TRY(x, node.tensor(0));
   if (x.dtype != kBool)
     return node.error() << "expected booleans, but got " << dtypeName(x.dtype);
-  HK_TRY(byte, comparable(node, x));
+  HK_TRY(byte, node.asNumber(x));
   HK_TRY(zero, node.scalar(0, kInt8));
   HK_TRY(made, node.compare(ComparePredicate::eq, byte, zero));
   return node.result(0, made);
@@ -122,8 +112,8 @@ static LogicalResult where(Node &node) {
                            "type, but got "
                         << dtypeName(condition.dtype) << ", "
                         << dtypeName(x.dtype) << " and " << dtypeName(y.dtype);
-  HK_TRY(a, comparable(node, x));
-  HK_TRY(c, comparable(node, y));
+  HK_TRY(a, node.asNumber(x));
+  HK_TRY(c, node.asNumber(y));
   HK_TRY(chosen, node.select(condition, a, c));
   HK_TRY(made, node.cast(chosen, x.dtype));
   return node.result(0, made);

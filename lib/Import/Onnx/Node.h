@@ -91,6 +91,8 @@ public:
   /// NumPy's rule; unequal names are taken as equal, which each call checks.
   FailureOr<Shape> broadcast(ArrayRef<Size> a, ArrayRef<Size> b);
   FailureOr<Tensor> cast(const Tensor &x, int dtype);
+  /// Booleans as bytes, since comparisons and choices take numbers.
+  FailureOr<Tensor> asNumber(const Tensor &x);
   FailureOr<Tensor> reshape(const Tensor &x, ArrayRef<Size> shape);
   FailureOr<Tensor> transpose(const Tensor &x, ArrayRef<int64_t> permutation);
   /// Elements [offset, offset + size) of one dim, every `stride`-th.
@@ -179,6 +181,9 @@ ArrayRef<Operator> integerProductOperators();
 ArrayRef<Operator> blockwiseOperators();
 ArrayRef<Operator> expertOperators();
 ArrayRef<Operator> choiceOperators();
+ArrayRef<Operator> einsumOperators();
+ArrayRef<Operator> formulaOperators();
+ArrayRef<Operator> paddingOperators();
 
 } // namespace mlir::hk::importer
 

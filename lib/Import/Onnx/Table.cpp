@@ -20,12 +20,17 @@ ArrayRef<Operator> mlir::hk::importer::allOperators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> made;
     for (ArrayRef<Operator> table :
-         {pointwiseOperators(), logicOperators(), reductionOperators(),
-          normOperators(), viewOperators(), gatherOperators(),
-          constantOperators(), productOperators(), attentionOperators(),
-          rotaryOperators(), quantisationOperators(), integerProductOperators(),
-          blockwiseOperators(), expertOperators(), choiceOperators(),
-          convolutionOperators(), poolingOperators(), resizeOperators()})
+         {pointwiseOperators(),    logicOperators(),
+          reductionOperators(),    normOperators(),
+          viewOperators(),         gatherOperators(),
+          constantOperators(),     productOperators(),
+          attentionOperators(),    rotaryOperators(),
+          quantisationOperators(), integerProductOperators(),
+          blockwiseOperators(),    expertOperators(),
+          choiceOperators(),       convolutionOperators(),
+          poolingOperators(),      resizeOperators(),
+          einsumOperators(),       formulaOperators(),
+          paddingOperators()})
       made.insert(made.end(), table.begin(), table.end());
     llvm::sort(made, [](const Operator &a, const Operator &b) {
       return std::tuple(StringRef(a.domain), StringRef(a.name), a.since) <
