@@ -155,11 +155,22 @@ LogicalResult Row::applyRegion(const PositionRegion &region, bool hasScore,
   return success();
 }
 
-/// Scores of -inf are those of keys that the query does not see.
+/// A score that noise may take to -inf, since a mask added f32's lowest number.
+static bool isLowest(const Noisy &score) {
+  return score.value < -1e38 && std::isinf(score.sigma);
+}
+
+/// Scores of -inf are those of keys that the query does not see. Beside a
+/// finite one the lowest numbers are no others: their weight is 0, too.
 void Row::dropHidden() {
+  bool seesOne = llvm::any_of(seen.scores, [](const Noisy &score) {
+    return std::isfinite(score.sigma) && score.value > -1e37;
+  });
   size_t kept = 0;
   for (size_t k = 0; k < seen.scores.size(); ++k) {
-    if (seen.scores[k].value == -kInf && seen.scores[k].sigma == 0) {
+    const Noisy &score = seen.scores[k];
+    if ((score.value == -kInf && score.sigma == 0) ||
+        (seesOne && isLowest(score))) {
       seen.hidden = true;
       continue;
     }
