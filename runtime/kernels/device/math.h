@@ -88,6 +88,21 @@ HK_DEV Vec<float, V> expScaled(Vec<float, V> x) {
   F f = fma<V>(x, F(log2eLow), fma<V>(x, F(log2e), -n));
   return exp2Small<V>(f) * bitCast<F>(bitCast<U>(t) << 23);
 }
+/// e^(x * factor) where that is from 2^-126 to 2^127; else, and of NaN, any
+/// number. `factor` is a power of two or the negative of one. As expScaled, but
+/// the rounded exponent is added to the power's instead of multiplied by: one
+/// instruction less.
+template <int V>
+HK_DEV Vec<float, V> expWithinNormal(Vec<float, V> x, float factor) {
+  using F = Vec<float, V>;
+  using U = Vec<u32, V>;
+  constexpr float magic = 12582912.f; // as in expScaled
+  float log2e = 1.44269502f * factor, log2eLow = 1.92596299e-8f * factor;
+  F t = fma<V>(x, F(log2e), F(magic));
+  F n = t - magic;
+  F f = fma<V>(x, F(log2eLow), fma<V>(x, F(log2e), -n));
+  return bitCast<F>(bitCast<U>(exp2Small<V>(f)) + (bitCast<U>(t) << 23));
+}
 /// e^x for x <= 0 and NaN; below -87.3 it is 0.
 template <int V> HK_DEV Vec<float, V> expNegative(Vec<float, V> x) {
   using F = Vec<float, V>;
@@ -191,22 +206,28 @@ template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
   using F = Vec<float, V>;
   F a = __builtin_elementwise_abs(x);
   F x2 = x * x;
+  // Packed products negate what they read, but take no magnitudes.
+  F own = kVotes ? x : a;
   F small =
       fma<V>(horner<V>(x2, -3.333331645e-01f, 1.333254576e-01f,
                        -5.384785309e-02f, 2.105250582e-02f, -6.246064790e-03f) *
                  x2,
-             a, a);
+             own, own);
   // NaN becomes 0, or stays: it is the result in both ways. That of a
   // comparison would wait in two scalar registers for each element on AMD, so
   // the limits take none, and the power, known late, chooses: above e^1.1, a is
   // above 0.55.
   F within =
       __builtin_elementwise_min(__builtin_elementwise_max(a, F(0.f)), F(10.f));
-  F e = kVotes ? expScaled<V>(within * 2.f) : expWithin<V>(within * 2.f), y;
+  F e = kVotes ? expWithinNormal<V>(within, 2.f) : expWithin<V>(within * 2.f);
+  F y;
   // The quotient is at most 1/2, so that the last bit of the reciprocal is
   // worth one of the result's. Divisions of sm_90a call a function, those of
   // AMD take a dozen instructions.
-  if constexpr (kArch == Arch::Sm90a || kVotes)
+  if constexpr (kVotes)
+    y = e < 3.00416613f ? small
+                        : fma<V>(nearReciprocal<V>(e + 1.f), F(-2.f), F(1.f));
+  else if constexpr (kArch == Arch::Sm90a)
     y = e < 3.00416613f ? small : 1.f - 2.f * nearReciprocal<V>(e + 1.f);
   else
     y = e < 3.00416613f ? small : 1.f - 2.f / (e + 1.f);
@@ -230,8 +251,12 @@ HK_DEV Vec<float, V> erf(Vec<float, V> x) {
   F large = horner<V>(a, 1.128510714e+00f, 6.357311010e-01f, 1.052444279e-01f,
                       -2.287845686e-02f, 3.211270086e-03f, -2.135274699e-04f) *
             a;
-  F power = kVotes ? expScaled<V>(-large) : expWithin<V>(-large);
-  F y = a < 0.925f ? small : 1.f - power;
+  F power = !kVotes    ? expWithin<V>(-large)
+            : KEEP_NAN ? expScaled<V>(-large)
+                       : expWithinNormal<V>(large, -1.f);
+  F y = a < 0.925f ? small
+        : KEEP_NAN ? F(1.f - power)
+                   : difference<V>(F(1.f), power);
   return copySign<V>(y, x);
 }
 
@@ -306,16 +331,42 @@ template <int V> HK_DEV Vec<float, V> softplus(Vec<float, V> x) {
   return x > 20.f ? x : log1p<V>(exp<V>(x));
 }
 
-template <int V> HK_DEV Vec<float, V> sigmoid(Vec<float, V> x) {
-  if constexpr (kVotes) { // as in silu
+namespace detail {
+/// Whether a lane of the wave has an element whose e^-x is beyond what
+/// expWithinNormal is for, or NaN. Squares are added two at a time, where the
+/// largest of both signs takes an instruction for each element.
+template <int V> HK_DEV bool waveIsBeyondPowers(Vec<float, V> x) {
+  constexpr float most = 83.f;
+  f32x2 squares = 0.f;
+  HK_UNROLL for (int e = 0; e < V; e += 2) {
+    f32x2 pair = {x[e], x[e + 1]};
+    squares = __builtin_elementwise_fma(pair, pair, squares);
+  }
+  return ballot(!(squares[0] + squares[1] <= most * most)) != 0;
+}
+
+/// f of two elements after the other: where it is rarely so, registers count
+/// and time does not.
+template <int V, class F> HK_DEV Vec<float, V> byPairs(Vec<float, V> x, F f) {
+  HK_UNROLL for (int e = 0; e < V; e += 2) {
+    Vec<float, 2> y = f(Vec<float, 2>{x[e], x[e + 1]});
+    x[e] = y[0];
+    x[e + 1] = y[1];
+    keepOrder();
+  }
+  return x;
+}
+
+template <int V> HK_DEV Vec<float, V> sigmoidOfAny(Vec<float, V> x) {
+  if constexpr (kVotes) { // as in siluOfAny
     Vec<float, V> power = expScaled<V, -7>(limitNumber<V>(-x, -83.f, 93.5f));
     return restoreNan<V>(nearReciprocal<V>(power + 0x1p-7f) * 0x1p-7f, x);
   }
   // From 88.4 on the power is infinite.
   return 1.f / (1.f + expScaled<V>(limit<V>(-x, -88.f, 88.5f)));
 }
-/// NaN at -inf, as x * sigmoid(x) is.
-template <int V> HK_DEV Vec<float, V> silu(Vec<float, V> x) {
+
+template <int V> HK_DEV Vec<float, V> siluOfAny(Vec<float, V> x) {
   // The sum is taken in 1/128 so that its reciprocal is a normal number until
   // the result is below 2^-126. From 93.3 on the power is infinite.
   using F = Vec<float, V>;
@@ -326,17 +377,29 @@ template <int V> HK_DEV Vec<float, V> silu(Vec<float, V> x) {
     power = expScaled<V, -7>(limit<V>(-x, -83.f, 93.5f));
   F y = x * nearReciprocal<V>(power + 0x1p-7f) * 0x1p-7f;
   // Beyond, the first product would overflow.
-  constexpr float beyond = 0x1p100f;
-  if constexpr (kVotes && V > 1) {
-    i32 top = 0;
-    HK_UNROLL for (int e = 0; e < V; ++e) top =
-        __builtin_elementwise_max(top, bitCast<i32>(x[e]));
-    if (__builtin_expect(ballot(top > bitCast<i32>(beyond)) != 0, false))
-      HK_UNROLL for (int e = 0; e < V; ++e) y[e] =
-          opaque(x[e] > beyond ? x[e] : y[e]);
+  return x > 0x1p100f ? x : y;
+}
+} // namespace detail
+
+template <int V> HK_DEV Vec<float, V> sigmoid(Vec<float, V> x) {
+  if constexpr (kVotes && V % 2 == 0) {
+    // Not an alternative of the other: what is computed twice is then found.
+    Vec<float, V> y = nearReciprocal<V>(expWithinNormal<V>(x, -1.f) + 1.f);
+    if (__builtin_expect(detail::waveIsBeyondPowers<V>(x), false))
+      y = detail::byPairs<V>(x, detail::sigmoidOfAny<2>);
     return y;
   }
-  return x > beyond ? x : y;
+  return detail::sigmoidOfAny<V>(x);
+}
+/// NaN at -inf, as x * sigmoid(x) is.
+template <int V> HK_DEV Vec<float, V> silu(Vec<float, V> x) {
+  if constexpr (kVotes && V % 2 == 0) {
+    Vec<float, V> y = x * nearReciprocal<V>(expWithinNormal<V>(x, -1.f) + 1.f);
+    if (__builtin_expect(detail::waveIsBeyondPowers<V>(x), false))
+      y = detail::byPairs<V>(x, detail::siluOfAny<2>);
+    return y;
+  }
+  return detail::siluOfAny<V>(x);
 }
 template <int V> HK_DEV Vec<float, V> gelu(Vec<float, V> x) {
   // The product with NaN is NaN.

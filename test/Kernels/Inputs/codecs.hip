@@ -166,16 +166,73 @@ template <DType D, int V> HK_DEV void decoded(const Report &report, u32 bytes) {
   }
 }
 
-} // namespace
+/// tanh with a power that is multiplied, and the quotient taken away from 1.
+HK_DEV float plainTanh(float x) {
+  using F1 = Vec<float, 1>;
+  F1 a = __builtin_fabsf(x), x2 = a * a;
+  F1 p = horner<1>(x2, -3.333331645e-01f, 1.333254576e-01f, -5.384785309e-02f,
+                   2.105250582e-02f, -6.246064790e-03f);
+  F1 e = expScaled<1>(a[0] > 10.f ? F1(20.f) : a * 2.f);
+#ifdef PLANTED
+  constexpr float most = 3.1f;
+#else
+  constexpr float most = 3.00416613f;
+#endif
+  F1 y = e[0] < most ? fma<1>(p * x2, a, a)
+                     : 1.f - 2.f * nearReciprocal<1>(e + 1.f);
+  return __builtin_copysignf(y[0], x);
+}
 
-extern "C" __attribute__((global)) void codecs(u32 *words) {
-  Report report{(HK_GLOBAL u32 *)words};
+/// What goes without limits where a vote finds all elements within them.
+HK_DEV void checkPowers(const Report &report, F x) {
+  F own = sigmoid<kElements>(x), times = silu<kElements>(x),
+    turned = tanh<kElements>(x), error = erf<kElements, false>(x);
+  F up = expWithinNormal<kElements>(x, 2.f),
+    down = expWithinNormal<kElements>(x, -1.f);
+  HK_UNROLL for (int e = 0; e < kElements; ++e) {
+    Vec<float, 1> one = x[e];
+    report.check(0, bitsOf(x[e]), same(own[e], sigmoid<1>(one)[0]), 1);
+    report.check(0, bitsOf(x[e]), same(times[e], silu<1>(one)[0]), 1);
+    report.check(0, bitsOf(x[e]), same(turned[e], plainTanh(x[e])), 1);
+    if (x[e] == x[e])
+      report.check(0, bitsOf(x[e]), same(error[e], erf<1>(one)[0]), 1);
+    if (!(__builtin_fabsf(x[e]) <= 43.f))
+      continue;
+    report.check(0, bitsOf(x[e]), same(up[e], expScaled<1>(one * 2.f)[0]), 1);
+    report.check(0, bitsOf(x[e]), same(down[e], expScaled<1>(-one)[0]), 1);
+  }
+}
+
+/// The upper half of a thread's numbers, and the numbers.
+HK_DEV u32 upperHalf() {
+  return (__builtin_amdgcn_workgroup_id_x() * 256u + u32(threadId())) << 16;
+}
+HK_DEV F numbersOf(u32 high) {
   constexpr u32 lows[kElements] = {0,      1,      0x3fff, 0x7fff,
                                    0x8000, 0x8001, 0xc000, 0xffff};
-  u32 high = (__builtin_amdgcn_workgroup_id_x() * 256u + u32(threadId())) << 16;
   F x;
   HK_UNROLL for (int e = 0; e < kElements; ++e) x[e] =
       bitCast<float>(high | lows[e]);
+  return x;
+}
+
+} // namespace
+
+/// Numbers of one sign, of both, and one that may be beyond the limits alone.
+extern "C" __attribute__((global)) void powers(u32 *words, u32 kind) {
+  Report report{(HK_GLOBAL u32 *)words};
+  F x = numbersOf(upperHalf());
+  HK_UNROLL for (int e = 0; e < kElements; ++e) {
+    float number = kind == 1 && e % 2 ? -x[e] : x[e];
+    x[e] = kind == 2 && e != 5 ? 0.25f : number;
+  }
+  checkPowers(report, x);
+}
+
+extern "C" __attribute__((global)) void codecs(u32 *words) {
+  Report report{(HK_GLOBAL u32 *)words};
+  u32 high = upperHalf();
+  F x = numbersOf(high);
 
   codes<DType::F8E4M3FN>(report, 0, x);
   codes<DType::F8E4M3FNUZ>(report, 1, x);
@@ -206,8 +263,7 @@ extern "C" __attribute__((global)) void codecs(u32 *words) {
   numbers<DType::F8E4M3FN>(report, 13, x);
   numbers<DType::F8E4M3FNUZ>(report, 13, x);
   numbers<DType::F4E2M1FN>(report, 14, x);
-  HK_UNROLL for (int e = 0; e < kElements; ++e) x[e] =
-      bitCast<float>(high | lows[e]);
+  x = numbersOf(high);
   constexpr i32 bytes[] = {0, 1, 100, 127, 200, 253, 254, 255};
   for (i32 byte : bytes) {
     F y = mxScaled<kElements>(x, byte);
