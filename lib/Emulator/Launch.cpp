@@ -72,6 +72,7 @@ public:
     if (!group.scratch.empty())
       std::fill(group.scratch.begin(), group.scratch.end(), uint8_t(0));
     turnsWithoutProgress = 0;
+    group.asked = 0;
     group.trace =
         launch.tracer ? launch.tracer->begin(linear, waves.size()) : nullptr;
     for (size_t i = 0; i < waves.size(); ++i)
@@ -90,9 +91,11 @@ public:
     launch.tracer->end(group.linear, instructions);
   }
 
-  /// Runs until the workgroup ends or seems to wait for another one.
+  /// Runs until the workgroup ends, seems to wait for another one or has drawn
+  /// its next work.
   void run() {
-    while (!ended() && !launch.stop && !turn())
+    group.turnEnds = false;
+    while (!ended() && !launch.stop && !turn() && !group.turnEnds)
       ;
   }
 
@@ -351,27 +354,48 @@ uint64_t residentWorkgroups(const Launch &launch) {
   return uint64_t(chip.computeUnits) * perUnit;
 }
 
+/// Workgroups that draw their work, handed to the one thread that runs them:
+/// else one that the host lets run for longer would draw what is another's.
+struct Drawing {
+  std::mutex mutex;
+  bool led = false; ///< a thread runs them
+  std::vector<std::unique_ptr<Context>> handed;
+};
+
 /// One thread's workgroups: one at a time, unless it waits for another one that
-/// may not have started (stream-K, barriers of the whole grid). Then they take
-/// turns, as many as the chip would hold.
+/// may not have started (stream-K, barriers of the whole grid), or they draw
+/// their work. Then they take turns, as many as the chip would hold.
 class Worker {
 public:
   Worker(Launch &launch, std::function<bool(uint32_t &)> take,
-         std::atomic<uint64_t> &resident)
+         std::atomic<uint64_t> &resident, Drawing &drawing)
       : launch(launch), take(std::move(take)), resident(resident),
-        limit(residentWorkgroups(launch)) {}
+        drawing(drawing), limit(residentWorkgroups(launch)) {}
 
   void run() {
     bool more = true;
     while (!launch.stop && (more || !running.empty())) {
-      uint32_t linear;
-      if (more && resident < limit) {
+      if (launch.draws && !handsOver())
+        return;
+      // Those that draw do so from the start, all of them.
+      do {
+        uint32_t linear;
+        if (!more || resident >= limit)
+          break;
         more = take(linear);
         if (more)
           begin(linear);
-      }
+      } while (launch.draws);
       turns();
     }
+  }
+  /// Runs what others handed over when nobody else runs any more.
+  void runHanded() {
+    for (auto &context : drawing.handed)
+      running.push_back(std::move(context));
+    drawing.handed.clear();
+    while (!launch.stop && !running.empty())
+      turns();
   }
   Counters counters() const {
     Counters sum;
@@ -385,7 +409,9 @@ private:
   Launch &launch;
   std::function<bool(uint32_t &)> take;
   std::atomic<uint64_t> &resident;
+  Drawing &drawing;
   const uint64_t limit; ///< of `resident`
+  bool leads = false;   ///< runs all that draw
   std::vector<std::unique_ptr<Context>> running, idle;
 
   void begin(uint32_t linear) {
@@ -395,6 +421,18 @@ private:
     running.push_back(std::move(idle.back()));
     idle.pop_back();
     running.back()->begin(linear);
+  }
+  /// Takes what others have, or gives what this one has: then it is false.
+  bool handsOver() {
+    std::lock_guard<std::mutex> lock(drawing.mutex);
+    leads |= !drawing.led;
+    drawing.led = true;
+    auto &from = leads ? drawing.handed : running;
+    auto &to = leads ? running : drawing.handed;
+    for (auto &context : from)
+      to.push_back(std::move(context));
+    from.clear();
+    return leads;
   }
   /// Runs each workgroup until it ends or waits.
   void turns() {
@@ -410,6 +448,14 @@ private:
   }
 };
 
+std::vector<uint32_t> shuffled(uint64_t count, uint64_t seed) {
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937_64 random(seed);
+  std::shuffle(order.begin(), order.end(), random);
+  return order;
+}
+
 void runWorkgroups(Launch &launch, LaunchResult &result) {
   const uint32_t *g = launch.grid;
   uint64_t count = uint64_t(g[0]) * g[1] * g[2];
@@ -421,21 +467,20 @@ void runWorkgroups(Launch &launch, LaunchResult &result) {
     launch.sampled = order.size() < count;
     count = order.size();
   } else if (launch.options.order) {
-    order.resize(count);
-    std::iota(order.begin(), order.end(), 0);
-    std::mt19937_64 random(launch.options.order);
-    std::shuffle(order.begin(), order.end(), random);
+    order = shuffled(count, launch.options.order);
   }
   unsigned n = launch.options.threads ? launch.options.threads
                                       : std::thread::hardware_concurrency();
   n = unsigned(std::min<uint64_t>(std::max(n, 1u), count));
   // A thread takes a few neighbours at a time: two that worked side by side
-  // would meet in the same pages.
-  const uint64_t share = std::clamp<uint64_t>(count / (16 * n), 1, 8);
+  // would meet in the same pages. Where it may hand over, it keeps none.
+  const uint64_t share =
+      tracer ? 1 : std::clamp<uint64_t>(count / (16 * n), 1, 8);
   std::atomic<uint64_t> next{0};
   std::mutex mutex;
   std::atomic<uint64_t> resident{0};
-  auto work = [&] {
+  Drawing drawing;
+  auto work = [&](bool last) {
     double begin = threadSeconds();
     Worker worker(
         launch,
@@ -450,18 +495,23 @@ void runWorkgroups(Launch &launch, LaunchResult &result) {
           ++i;
           return true;
         },
-        resident);
-    worker.run();
+        resident, drawing);
+    if (last)
+      worker.runHanded();
+    else
+      worker.run();
     std::lock_guard<std::mutex> lock(mutex);
     result.counters.merge(worker.counters());
     result.cpuSeconds += threadSeconds() - begin;
   };
   std::vector<std::thread> pool;
   for (unsigned i = 1; i < n; ++i)
-    pool.emplace_back(work);
-  work();
+    pool.emplace_back(work, false);
+  work(false);
   for (std::thread &t : pool)
     t.join();
+  if (!drawing.handed.empty())
+    work(true);
 }
 
 } // namespace

@@ -89,6 +89,10 @@ struct Launch {
   /// first such instruction ends the launch.
   bool sampled = false;
   std::atomic<const Inst *> asked{nullptr};
+  /// All of the workgroups are traced, and one has asked so a second time, as
+  /// those that draw their work from a counter do: they take turns, so that
+  /// none draws what the chip would have given to others.
+  std::atomic<bool> draws{false};
 };
 
 struct Wave;
@@ -110,6 +114,10 @@ struct Workgroup {
   std::vector<Wave *> waves;
   Counters counters;
   unsigned ended = 0;
+  /// Of a traced launch: atomics that told what others have done, and whether
+  /// others shall run before this one goes on.
+  unsigned asked = 0;
+  bool turnEnds = false;
   SyncSet after; ///< workgroups that atomics have ordered before this one
   /// Stores that no release has covered; in Launch::sync after the first one.
   std::vector<OpenStore> open;

@@ -159,6 +159,45 @@ TEST(TimingReportTest, SampleRefusesCounters) {
     }
 }
 
+/// Workgroups that draw their work from a counter get as much of it as those
+/// that know theirs, whichever of them the emulator runs first: draws of 8
+/// rounds of 600 products take as long as 8 rounds and 9 atomics.
+TEST(TimingReportTest, DrawnWorkIsShared) {
+  constexpr unsigned rounds = 8, grid = 304;
+  auto clocksOf = [&](LoopKernel k, unsigned threads) {
+    k.iterations = 1;
+    k.vgprs = 512;
+    TestDevice device("mi300x");
+    device.options.threads = threads;
+    EXPECT_TRUE(device.load(assemble(loopModule(k), "gfx942")));
+    uint64_t out = device.upload(std::vector<uint32_t>(1, 0));
+    TimedLaunch result = timeOn(device, grid, 64, out, false);
+    EXPECT_TRUE(result.launch.ok()) << describe(result.launch);
+    return result.timings.at(0).clocks;
+  };
+  const std::string draw =
+      "  v_mov_b32_e32 v1, 0\n  v_mov_b32_e32 v2, 1\n  s_mov_b64 exec, 1\n"
+      "  global_atomic_add v2, v1, v2, s[4:5] sc0\n"
+      "  s_waitcnt vmcnt(0)\n  s_mov_b64 exec, -1\n"
+      "  v_readfirstlane_b32 s14, v2\n";
+  const std::string work = repeat("v_fma_f32 v3, v3, v3, v3", 600);
+  LoopKernel one, drawn, known;
+  one.before = draw;
+  drawn.before = "draw:\n" + draw + "  s_cmp_ge_u32 s14, " +
+                 std::to_string(rounds * grid) + "\n  s_cbranch_scc1 drawn\n" +
+                 work + "  s_branch draw\ndrawn:\n";
+  known.before = "  v_mov_b32_e32 v3, 0\n" + repeat(work, rounds);
+  drawn.before = "  v_mov_b32_e32 v3, 0\n" + drawn.before;
+  double atomic = clocksOf(one, 0), fixed = clocksOf(known, 0);
+  for (unsigned threads : {1u, 2u, 5u}) {
+    double seen = clocksOf(drawn, threads);
+    EXPECT_GT(seen, fixed);
+    // A round more for the first that draw, and one for those beside them.
+    EXPECT_LT(seen, fixed * (rounds + 2) / rounds + (rounds + 3) * atomic)
+        << threads << " threads, fixed " << fixed << ", atomic " << atomic;
+  }
+}
+
 /// A sample runs no other workgroup, and the trace changes no value.
 TEST(TimingReportTest, SampleRunsOnlyItsPlan) {
   LoopKernel k;

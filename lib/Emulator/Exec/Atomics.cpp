@@ -67,6 +67,9 @@ void run(Wave &w, const Inst &inst, LaneAddresses &at, unsigned data, int dst) {
   if (dst >= 0 && w.launch->sampled) {
     w.wg->launch->asked = &inst;
     w.wg->launch->stop = true;
+  } else if (dst >= 0 && w.launch->tracer && ++w.wg->asked > 1) {
+    w.wg->launch->draws = true;
+    w.wg->turnEnds = w.yields = true;
   }
   checkGlobal(w, inst, at, op.bytes, true, true);
   unsigned words = op.bytes / 4;

@@ -1,8 +1,9 @@
 // Kernels as people write them who know nothing of hk, with the host code beside them: a
 // transpose by tiles, a histogram by LDS atomics, a sum split over blocks, a plain product of
-// matrices and a softmax by shuffles.
+// matrices, a softmax by shuffles, steps between barriers of the grid, and votes by value.
 #include <cmath>
 #include <cstdio>
+#include <hip/hip_cooperative_groups.h>
 #include <hip/hip_fp16.h>
 #include <hip/hip_runtime.h>
 #include <vector>
@@ -79,6 +80,34 @@ __global__ void softmax(const float *x, float *y, int n) {
     s += __shfl_xor(s, o);
   for (int i = threadIdx.x; i < n; i += warpSize)
     y[size_t(blockIdx.x) * n + i] = expf(row[i] - m) / s;
+}
+
+/// Steps over a ring, all workgroups at once.
+__global__ void relax(float *x, float *y, int n, int steps) {
+  cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+  for (int s = 0; s < steps; ++s) {
+    float *from = s % 2 ? y : x, *to = s % 2 ? x : y;
+    for (int i = grid.thread_rank(); i < n; i += grid.size())
+      to[i] = from[i ? i - 1 : n - 1] + from[i + 1 < n ? i + 1 : 0];
+    grid.sync();
+  }
+}
+
+/// Of the lanes below `n`: who has the same value, sums, what a half-sum rounds
+/// to and a field of bits.
+__global__ void alike(const int *x, int *y, int n) {
+  int i = threadIdx.x;
+  if (i >= n)
+    return;
+  unsigned long long same = __match_any(x[i]);
+  int all;
+  __match_all(x[i] >> 8, &all);
+  y[i] = int(same) ^ int(same >> 32);
+  y[64 + i] = __reduce_add_sync(~0ull, x[i]) + all;
+  y[128 + i] =
+      __reduce_min_sync(~0ull, x[i]) - 1000 * __reduce_max_sync(~0ull, x[i]);
+  y[192 + i] = __hadd(x[i], -3) + 100 * __rhadd(x[i], -3) +
+               __bitextract_u32(x[i], 1, 2) + __bitinsert_u32(0x700, 5, 9, 2);
 }
 
 int main() {

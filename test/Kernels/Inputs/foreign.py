@@ -40,6 +40,24 @@ for row in range(4):
                 for got, i, own in zip(y[500 * row:], e, mine))
 check("softmax", good)
 
+n, ring = 3000, [float(r.randrange(4)) for _ in range(3000)]
+want = ring
+for _ in range(3):
+    want = [want[i - 1] + want[(i + 1) % n] for i in range(n)]
+got = run("relax", "7,2", "16,8", put("x", ring, "f"), f"--arg=out:OUT", f"--arg=i32:{n}", "--arg=i32:3", out=4 * n)
+check("relax", got == want)
+
+count, values = 50, [r.randrange(-20, 20) for _ in range(64)]
+want = [0] * 256
+for i, v in enumerate(values[:count]):
+    same = sum(1 << j for j in range(count) if values[j] == v)
+    want[i] = same % 2**32 ^ same >> 32
+    want[64 + i] = sum(values[:count]) % 2**32
+    want[128 + i] = (min(values[:count]) - 1000 * max(values[:count])) % 2**32
+    want[192 + i] = ((v - 3 >> 1) + 100 * (v - 2 >> 1) + (v >> 1 & 3) + 0x100 + (5 % 4 << 9)) % 2**32
+got = run("alike", "1", "64", put("v", values, "i"), "--arg=zero:OUT", f"--arg=i32:{count}", out=1024, code="I")
+check("alike", got == want)
+
 
 def clocks(blocks):
     return run("sum", blocks, "256", "--arg=zero:16777216", "--arg=zero:4", "--arg=i32:4194304", "--lds=16",

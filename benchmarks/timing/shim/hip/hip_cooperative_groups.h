@@ -45,6 +45,60 @@ public:
 };
 static inline __device__ thread_block this_thread_block() { return {}; }
 
+namespace detail {
+static __device__ unsigned arrived, left;
+} // namespace detail
+
+/// All threads of a launch whose workgroups are all on the chip at once.
+class grid_group {
+  unsigned long long threads, rank;
+
+  static __device__ unsigned blocks() {
+    return gridDim.x * gridDim.y * gridDim.z;
+  }
+
+public:
+  __device__ grid_group()
+      : threads((unsigned long long)blocks() * thread_block().size()),
+        rank((unsigned long long)(blockIdx.x +
+                                  gridDim.x *
+                                      (blockIdx.y + gridDim.y * blockIdx.z)) *
+                 thread_block().size() +
+             thread_block().thread_rank()) {}
+  __device__ unsigned long long size() const { return threads; }
+  __device__ unsigned long long num_threads() const { return threads; }
+  __device__ unsigned long long thread_rank() const { return rank; }
+  __device__ unsigned num_blocks() const { return blocks(); }
+  __device__ unsigned block_rank() const {
+    return rank / thread_block().size();
+  }
+  __device__ dim3 group_dim() const {
+    return dim3(gridDim.x, gridDim.y, gridDim.z);
+  }
+  __device__ bool is_valid() const { return true; }
+  /// The last workgroup to arrive lets all go on; arrivals are never taken
+  /// back, so that the next barrier needs no other counter.
+  __device__ void sync() const {
+    __threadfence();
+    __syncthreads();
+    if (thread_block().thread_rank() == 0) {
+      unsigned before = __hip_atomic_fetch_add(
+          &detail::arrived, 1u, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
+      unsigned round = before / blocks();
+      if (before % blocks() == blocks() - 1)
+        __hip_atomic_store(&detail::left, round + 1, __ATOMIC_RELEASE,
+                           __HIP_MEMORY_SCOPE_AGENT);
+      else
+        while (__hip_atomic_load(&detail::left, __ATOMIC_ACQUIRE,
+                                 __HIP_MEMORY_SCOPE_AGENT) <= round)
+          __builtin_amdgcn_s_sleep(1);
+    }
+    __syncthreads();
+    __threadfence();
+  }
+};
+static inline __device__ grid_group this_grid() { return {}; }
+
 template <unsigned N, class Parent = void>
 class thread_block_tile : public thread_group {
   static_assert(N <= 64 && (N & (N - 1)) == 0);
@@ -125,4 +179,5 @@ static inline __device__ T reduce(const thread_block_tile<N, P> &tile, T v,
   return v;
 }
 static inline __device__ void sync(const thread_group &group) { group.sync(); }
+static inline __device__ void sync(const grid_group &group) { group.sync(); }
 } // namespace cooperative_groups

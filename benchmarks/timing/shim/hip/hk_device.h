@@ -61,6 +61,43 @@ static inline __device__ int __all(int predicate) {
 static inline __device__ unsigned long long __activemask() {
   return __builtin_amdgcn_ballot_w64(true);
 }
+/// The active lanes with the same value, and whether all have it.
+template <class T>
+static inline __device__ unsigned long long __match_any(T v) {
+  unsigned long long left = __activemask(), mine = 0;
+  while (left) {
+    T first = __shfl(v, __builtin_ctzll(left));
+    unsigned long long same = __ballot(v == first) & left;
+    mine = v == first ? same : mine;
+    left &= ~same;
+  }
+  return mine;
+}
+template <class T>
+static inline __device__ unsigned long long __match_all(T v, int *all) {
+  unsigned long long active = __activemask();
+  *all = __all(v == __shfl(v, __builtin_ctzll(active)));
+  return *all ? active : 0;
+}
+#define __match_any_sync(mask, v) __match_any(v)
+#define __match_all_sync(mask, v, all) __match_all(v, all)
+#define HK_REDUCE(name, expression)                                            \
+  template <class T> static inline __device__ T name(T v) {                    \
+    unsigned long long left = __activemask();                                  \
+    T all = __shfl(v, __builtin_ctzll(left));                                  \
+    for (left &= left - 1; left; left &= left - 1) {                           \
+      T next = __shfl(v, __builtin_ctzll(left));                               \
+      all = expression;                                                        \
+    }                                                                          \
+    return all;                                                                \
+  }
+HK_REDUCE(hk_reduce_add, all + next)
+HK_REDUCE(hk_reduce_min, next < all ? next : all)
+HK_REDUCE(hk_reduce_max, next > all ? next : all)
+#undef HK_REDUCE
+#define __reduce_add_sync(mask, v) hk_reduce_add(v)
+#define __reduce_min_sync(mask, v) hk_reduce_min(v)
+#define __reduce_max_sync(mask, v) hk_reduce_max(v)
 #define __ballot_sync(mask, predicate) __ballot(predicate)
 #define __any_sync(mask, predicate) __any(predicate)
 #define __all_sync(mask, predicate) __all(predicate)
@@ -127,6 +164,27 @@ static inline __device__ unsigned __funnelshift_l(unsigned lo, unsigned hi,
 static inline __device__ unsigned __funnelshift_r(unsigned lo, unsigned hi,
                                                   unsigned n) {
   return __builtin_elementwise_fshr(hi, lo, n & 31);
+}
+static inline __device__ int __hadd(int a, int b) {
+  return int(((long long)a + b) >> 1);
+}
+static inline __device__ int __rhadd(int a, int b) {
+  return int(((long long)a + b + 1) >> 1);
+}
+static inline __device__ unsigned __uhadd(unsigned a, unsigned b) {
+  return ((unsigned long long)a + b) >> 1;
+}
+static inline __device__ unsigned __urhadd(unsigned a, unsigned b) {
+  return ((unsigned long long)a + b + 1) >> 1;
+}
+static inline __device__ unsigned __bitextract_u32(unsigned v, unsigned first,
+                                                   unsigned width) {
+  return __builtin_amdgcn_ubfe(v, first, width);
+}
+static inline __device__ unsigned
+__bitinsert_u32(unsigned v, unsigned bits, unsigned first, unsigned width) {
+  unsigned mask = ((1u << (width & 31)) - 1) << (first & 31);
+  return (v & ~mask) | (bits << (first & 31) & mask);
 }
 static inline __device__ unsigned __sad(int a, int b, unsigned c) {
   return c + unsigned(a > b ? a - b : b - a);
