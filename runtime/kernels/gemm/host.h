@@ -31,7 +31,8 @@ template <class P, bool Skinny> struct HostOperands {
   static constexpr bool kPairs =
       kMultipliesPairs && P::kOperand == DType::BF16 &&
       packsPairs<typename P::A>() && packsPairs<typename P::B>() &&
-      (P::B::kKContiguous || !Skinny);
+      (P::B::kKContiguous || !Skinny) &&
+      !(Skinny && readsTables<typename P::B>());
   template <bool Pairs, class = void> struct Choice {
     using Word = typename P::Sum;
   };

@@ -45,8 +45,6 @@ template <class L, int Depth>
 struct PairScales : ScaledStream<L, float, Depth> {
   using Base = ScaledStream<L, float, Depth>;
   using typename Base::Source;
-  static constexpr u32 kSafe = (127 - 100) << 23; // the bits of 2^-100
-
   struct Row : Base::Row {
     bool tiny;
   };
@@ -54,8 +52,8 @@ struct PairScales : ScaledStream<L, float, Depth> {
     bool tiny;
   };
   HK_MEM static void start(const Source &b, i64 row, i64 depth, Row &to) {
-    u32 least = Base::start(b, row, depth, to);
-    to.tiny = !kSafeZeros || least < kSafe;
+    bool small = Base::template start<!kNeverTiny>(b, row, depth, to);
+    to.tiny = !kNeverTiny && (!kSafeZeros || small);
   }
   HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
     return {Base::block(b, row, k), row.tiny};
@@ -71,6 +69,9 @@ private:
     return zero >= -128 && zero <= 255 && float(int(zero)) == zero;
   }
   static constexpr bool kSafeZeros = safeZeros();
+  /// f16 has no number below 2^-24 but zero.
+  static constexpr bool kNeverTiny =
+      kSafeZeros && L::Decode::kScale == DType::F16;
 };
 
 /// bf16 of two vectors of decoded elements, one behind the other.
@@ -84,6 +85,19 @@ HK_DEV HostVec<Bf16Pair> bf16Of(HostVec<float> low, HostVec<float> high,
   both.lo = convertTo<u16, W>(bf16InUpperHalf<W>(low) >> 16);
   both.hi = convertTo<u16, W>(bf16InUpperHalf<W>(high) >> 16);
   return bitCast<HostVec<Bf16Pair>>(both);
+}
+
+/// Codes of 4 bits with their scale and zero point, not rounded to bf16 yet: a
+/// code times a scale of 16 bits is exact, so that a sum with an offset rounds
+/// once, whether or not it is fused.
+template <class L>
+HK_DEV HostVec<float> valuesOf(HostVec<float> codes,
+                               const ScaleOf<kHostLanes> &of) {
+  using Decode = typename L::Decode;
+  if constexpr (Decode::kOffset && info(Decode::kScale).bits == 16)
+    return __builtin_elementwise_fma(codes, of.scale, of.zero);
+  else
+    return Decode::template value<kHostLanes>(codes, of);
 }
 
 /// Halves 2 e + First of a and b.
@@ -114,8 +128,8 @@ template <class L, class Base> struct NibblePairs : Base {
       auto first = Base::block(b, row, k), second = first;
       if constexpr (kSpan != Base::kSpan)
         second = Base::block(b, row, k + Base::kSpan);
-      return {bf16Of(Decode::template value<W>(values, first.of),
-                     Decode::template value<W>(values, second.of), first.tiny)};
+      return {bf16Of(valuesOf<L>(values, first.of),
+                     valuesOf<L>(values, second.of), first.tiny)};
     } else
       return {bf16Of(values, values, false)};
   }

@@ -18,7 +18,7 @@
 #ifndef HK_KERNELS_GEMM_HOSTSKINNY_H
 #define HK_KERNELS_GEMM_HOSTSKINNY_H
 
-#include "kernels/gemm/host_pairs.h"
+#include "kernels/gemm/host_tables.h"
 
 namespace hk {
 
@@ -29,7 +29,7 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
   using V = HostVec<Acc>;
   using Words = HostVec<Word>;
   using Source = HostSource<L, Acc>;
-  using Stream = HostWords<L, Word, Depth>;
+  using Stream = SkinnyWords<L, Word, Depth>;
   static constexpr int W = kHostLanes, kVectors = Stream::kVectors;
   static constexpr int kElements = HostWord<Word>::kElements;
   static constexpr int kStepWords = kVectors * W;
@@ -41,6 +41,11 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
   static constexpr i64 kRunBytes = 512;
   /// Bytes asked for ahead, at least: what comes in while memory answers.
   static constexpr i64 kAhead = 8192;
+
+  /// Sums of a row of B: where a step adds four vectors to one sum, nothing but
+  /// other rows hides the time that each of them takes.
+  template <int R>
+  static constexpr int kSums = R == 1 && Stream::kSumsTwice ? 2 : 1;
 
   /// One row of A (words along k) in the order of the stream.
   HK_MEM static void orderA(Word *row, i64 words) {
@@ -64,16 +69,18 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
   template <int M, int R, bool IsRun>
   HK_MEM static void dots(const Word *a, i64 strideA, const Source &b, i64 row,
                           i64 depth, i64 ahead, Acc *c, i64 strideC) {
-    V acc[M][R];
+    V acc[M][R][kSums<R>];
     HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
-        acc[m][r] = V(0);
+        HK_UNROLL for (int i = 0; i < kSums<R>; ++i) acc[m][r][i] = V(0);
     auto add = [&](i64 k, Words(&x)[kVectors], int r)
                    __attribute__((always_inline)) {
                      HK_UNROLL for (int m = 0; m < M; ++m) {
                        auto at = reinterpret_cast<const Words *>(
                            a + m * strideA + i64(u64(k) / kElements));
-                       HK_UNROLL for (int v = 0; v < kVectors; ++v) acc[m][r] =
-                           multiplyAdd<Word>(at[v], x[v], acc[m][r]);
+                       HK_UNROLL for (int v = 0; v < kVectors; ++v) {
+                         V &sum = acc[m][r][v % kSums<R>];
+                         sum = multiplyAdd<Word>(at[v], x[v], sum);
+                       }
                      }
                    };
     typename Stream::Row rows[R];
@@ -102,7 +109,14 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
         add(k, x, r);
       }
     HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
-        c[m * strideC + r] += sumLanes<Acc, W>(acc[m][r]);
+        c[m * strideC + r] += sumLanes<Acc, W>(sumOf(acc[m][r]));
+  }
+
+  template <int N> HK_MEM static V sumOf(const V (&sums)[N]) {
+    if constexpr (N == 1)
+      return sums[0];
+    else
+      return sums[0] + sums[1];
   }
 
   /// Where the block that k is in ends, or all of `depth`.

@@ -36,6 +36,8 @@ template <class L, class Acc> struct LaneStream {
   static constexpr int W = kHostLanes, kVectors = 2;
   /// Elements along k that share what a Block holds; 0: the whole row does.
   static constexpr int kSpan = 0;
+  /// Whether a single row's vectors go to two sums by turns.
+  static constexpr bool kSumsTwice = false;
   struct Row {};
   struct Block {};
 
@@ -68,8 +70,10 @@ struct ScaledStream : LaneStream<L, Acc> {
     ScaleOf<W> of;
   };
 
-  /// Gives the bits of the least magnitude of a scale but 0, less 1.
-  HK_MEM static u32 start(const Source &b, i64 row, i64 depth, Row &to) {
+  /// Whether a scale other than 0 is below 2^-100. `PlainNaN`: what rounds the
+  /// products does so by integers.
+  template <bool PlainNaN = true>
+  HK_MEM static bool start(const Source &b, i64 row, i64 depth, Row &to) {
     auto at = b.scales.rowAt(b.rowOf(row));
     i64 first = 0, count = 1;
     if constexpr (kSpan != 0) {
@@ -78,19 +82,24 @@ struct ScaledStream : LaneStream<L, Acc> {
     }
     auto next = b.scales.rowAt(b.rowOf(row + kRowsAhead));
     ask<Decode::kScale>(b.scales.scales, next.scale, first, count);
-    u32 least = widen<Decode::kScale>(b.scales.scales, at.scale, first, count,
-                                      to.scale);
+    bool small = widen<Decode::kScale, PlainNaN>(b.scales.scales, at.scale,
+                                                 first, count, to.scale);
     if constexpr (Decode::kHasZeros) {
       ask<Decode::kZero>(b.scales.zeros, next.zero, first, count);
-      widen<Decode::kZero>(b.scales.zeros, at.zero, first, count, to.zero);
+      widen<Decode::kZero, PlainNaN>(b.scales.zeros, at.zero, first, count,
+                                     to.zero);
     }
-    return least;
+    return small;
   }
 
-  HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
-    i64 i = 0;
+  /// Which of the scales of a row serves its elements from k on.
+  HK_MEM static i64 scaleIndex(const Source &b, i64 k) {
     if constexpr (kSpan != 0) // k0 is at least 0, a cheaper division
-      i = i64((u64(b.k0) % kSpan + u64(k)) / u64(kSpan));
+      return i64((u64(b.k0) % kSpan + u64(k)) / u64(kSpan));
+    return 0;
+  }
+  HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
+    i64 i = scaleIndex(b, k);
     ScaleOf<1> of = {row.scale[i], row.zero[Decode::kHasZeros ? i : 0]};
     if constexpr (!Decode::kHasZeros)
       of.zero = 0.f;
@@ -104,6 +113,7 @@ struct ScaledStream : LaneStream<L, Acc> {
   }
 
 private:
+  static constexpr u32 kSmall = (127 - 100) << 23; // the bits of 2^-100
   /// Rows whose codes take longer than memory needs for a scale.
   static constexpr i64 kRowsAhead = 16;
 
@@ -121,8 +131,11 @@ private:
   }
 
   /// NaN without the payload that a rounding could carry into the sign.
-  template <int V> HK_MEM static Vec<float, V> plain(Vec<float, V> x) {
-    return x != x ? Vec<float, V>(__builtin_nanf("")) : x;
+  template <int V, bool Wanted>
+  HK_MEM static Vec<float, V> plain(Vec<float, V> x) {
+    if constexpr (Wanted)
+      return x != x ? Vec<float, V>(__builtin_nanf("")) : x;
+    return x;
   }
 
   /// Bits of the magnitude, less 1.
@@ -131,9 +144,9 @@ private:
   }
 
   /// As start; the last vector overlaps with the one in front of it.
-  template <DType D>
-  HK_MEM static u32 widen(const ScaleArgs &args, i64 index, i64 first,
-                          i64 count, float *to) {
+  template <DType D, bool PlainNaN>
+  HK_MEM static bool widen(const ScaleArgs &args, i64 index, i64 first,
+                           i64 count, float *to) {
     auto data = (Global<const Storage<D>>)(args.data);
     i64 step = kSpan ? args.strideK : 0;
     index += first * step;
@@ -141,7 +154,7 @@ private:
       if (step == 1 && count >= W) {
         Vec<u32, W> least = ~0u;
         auto vector = [&](i64 i) {
-          auto x = plain<W>(loadLanes<D, float>(data, index + i, W));
+          auto x = plain<W, PlainNaN>(loadLanes<D, float>(data, index + i, W));
           *reinterpret_cast<typename Aligned<Vec<float, W>, 4>::type *>(to +
                                                                         i) = x;
           least = __builtin_elementwise_min(least, magnitude<W>(x));
@@ -149,16 +162,16 @@ private:
         for (i64 i = 0; i + W < count; i += W)
           vector(i);
         vector(count - W);
-        return __builtin_reduce_min(least);
+        return __builtin_reduce_or(least < kSmall) != 0;
       }
     u32 least = ~0u;
     for (i64 i = 0; i < count; ++i) {
-      auto x =
-          plain<1>(Vec<float, 1>(float(loadScalar<D>(data, index + i * step))));
+      auto x = plain<1, PlainNaN>(
+          Vec<float, 1>(float(loadScalar<D>(data, index + i * step))));
       to[i] = x[0];
       least = __builtin_elementwise_min(least, magnitude<1>(x)[0]);
     }
-    return least;
+    return least < kSmall;
   }
 };
 
@@ -233,6 +246,7 @@ template <DType D> struct ByteValues {
       low = code == u8(0x80) ? ByteCodes(0xC0) : low;
     }
   }
+  HK_MEM ByteValues(ByteCodes low, ByteCodes high) : low(low), high(high) {}
   /// Of each 16 codes the eight from First on, as pairs of bf16.
   template <int First> HK_MEM HostVec<Bf16Pair> pairs() const {
     return join<First>(__make_integer_seq<LaneSequence, int, 64>{});
@@ -240,6 +254,22 @@ template <DType D> struct ByteValues {
   /// The word of consecutive pairs that becomes word `w` of pairs<8 * half>.
   static constexpr int wordAt(int half, int w) {
     return w / 4 * 8 + half * 4 + w % 4;
+  }
+
+  /// The bf16 that a magnitude stands for.
+  static constexpr u32 bf16Of(u32 code) {
+    if (code >= kFloat.firstNan)
+      return 0x7FC0;
+    if (code == kFloat.inf)
+      return 0x7F80;
+    u32 one = 1u << kFloat.mantissaBits, exponent = code / one;
+    float value = float(exponent ? code % one + one : code);
+    int power = int(exponent ? exponent : 1) - kFloat.bias;
+    for (power -= kFloat.mantissaBits; power < 0; ++power)
+      value /= 2;
+    for (; power > 0; --power)
+      value *= 2;
+    return __builtin_bit_cast(u32, value) >> 16;
   }
 
 private:
@@ -255,21 +285,6 @@ private:
     }
   };
   template <int Shift> static constexpr Table<Shift> kTable = {};
-
-  static constexpr u32 bf16Of(u32 code) {
-    if (code >= kFloat.firstNan)
-      return 0x7FC0;
-    if (code == kFloat.inf)
-      return 0x7F80;
-    u32 one = 1u << kFloat.mantissaBits, exponent = code / one;
-    float value = float(exponent ? code % one + one : code);
-    int power = int(exponent ? exponent : 1) - kFloat.bias;
-    for (power -= kFloat.mantissaBits; power < 0; ++power)
-      value /= 2;
-    for (; power > 0; --power)
-      value *= 2;
-    return __builtin_bit_cast(u32, value) >> 16;
-  }
 
   template <int Shift> HK_MEM static ByteCodes lookUp(ByteCodes code) {
     auto table = reinterpret_cast<const Chars *>(kTable<Shift>.bytes);
