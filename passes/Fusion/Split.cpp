@@ -34,10 +34,13 @@ using namespace mlir::hk;
 static constexpr int64_t kCounts[] = {2, 4, 8, 16, 32};
 /// Rows for which a function gets a version of its own, where its number of
 /// rows is dynamic and the version splits something.
-static constexpr int64_t kFewRows[] = {1, 16, 64};
-/// Parts must be modelled to take at most this part of the time: a model that
-/// is a little wrong must not add launches.
-static constexpr double kWorthwhile = 0.9;
+static constexpr int64_t kFewRows[] = {1, 16, 64, 256, 512, 1024, 4096};
+/// Of versions for more rows than this, one that is modelled to take more than
+/// this part of the time that the next one takes of as many rows is left out,
+/// unless it leaves whole what that one splits: it would be another copy of all
+/// kernels.
+static constexpr int64_t kFewestShared = 64;
+static constexpr double kAlike = 0.95;
 
 namespace {
 /// The number of rows of a function's products and attentions, a size that only
@@ -58,6 +61,39 @@ struct PlannedSplit {
   SplitPlan plan;
 };
 using Plans = SmallVector<PlannedSplit>;
+
+/// A copy of a function, split for at most `most` rows, and what was decided of
+/// it: the parts of every plan, of so many candidates.
+struct RowVersion {
+  int64_t most;
+  func::FuncOp function;
+  SmallVector<int64_t> parts;
+  SmallVector<SmallVector<SplitCandidate>> candidates;
+  DecisionLog decisions;
+
+  /// Whether it leaves a plan whole that `other` splits.
+  bool leavesWhole(ArrayRef<int64_t> other) const {
+    return llvm::any_of(llvm::seq(parts.size()), [&](size_t i) {
+      return parts[i] == 1 && other[i] != 1;
+    });
+  }
+  /// Modelled time of all plans in `chosen` parts; infinite where those are no
+  /// candidates.
+  double microseconds(ArrayRef<int64_t> chosen) const {
+    double sum = 0;
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      int64_t parts = chosen[i];
+      const SplitCandidate *found =
+          llvm::find_if(candidates[i], [&](const SplitCandidate &candidate) {
+            return candidate.parts == parts;
+          });
+      sum += found == candidates[i].end()
+                 ? std::numeric_limits<double>::infinity()
+                 : found->microseconds;
+    }
+    return sum;
+  }
+};
 
 struct HKSplit : ::mlir::hk::impl::HKSplitBase<HKSplit> {
   using HKSplitBase::HKSplitBase;
@@ -142,19 +178,23 @@ Plans HKSplit::planAll(func::FuncOp function, const ::hk::Target &target,
   std::optional<DimName> rows;
   if (few)
     rows = dims.dim(function.getArgument(few->rows.argument), few->rows.dim);
-  auto sizeOf = [&](TensorDim size) {
-    return rows && dims.dim(size.value, size.dim) == *rows
-               ? few->most
-               : cast<RankedTensorType>(size.value.getType())
-                     .getDimSize(size.dim);
+  auto given = [](TensorDim size) {
+    return cast<RankedTensorType>(size.value.getType()).getDimSize(size.dim);
+  };
+  auto assumed = [&](TensorDim size) {
+    return rows && dims.dim(size.value, size.dim) == *rows ? few->most
+                                                           : given(size);
   };
   Plans plans;
   for (Operation &op : block)
     for (const Family *family : allFamilies()) {
       int64_t forced = forcedParts(family->getKind());
-      std::optional<SplitPlan> plan = family->planSplit(
-          &op, target, forced > 1 ? ArrayRef(forced) : ArrayRef(kCounts),
-          sizeOf);
+      ArrayRef<int64_t> counts =
+          forced > 1 ? ArrayRef(forced) : ArrayRef(kCounts);
+      std::optional<SplitPlan> plan =
+          family->planSplit(&op, target, counts, assumed);
+      if (plan && few && few->most > plan->mostRows)
+        plan = family->planSplit(&op, target, counts, given);
       if (!plan)
         continue;
       plans.push_back({&op, family, std::move(*plan)});
@@ -181,39 +221,49 @@ std::optional<RowCount> HKSplit::unknownRows(func::FuncOp function,
   return RowCount{argument.getArgNumber(), size.dim};
 }
 
-/// Versions of `function` for few rows, where one splits something. Of those
-/// that split alike the one for most rows stays.
+/// Versions of `function` for few rows, up to the last that splits something.
+/// Of neighbours that split alike the one for more rows stays, also of those
+/// that split nothing below one that does.
 void HKSplit::addVersions(func::FuncOp function, RowCount rows,
                           const ::hk::Target &target, DecisionLog &decisions) {
   SymbolTable symbols(getOperation());
-  func::FuncOp last;
-  SmallVector<int64_t> lastParts;
-  DecisionLog lastDecisions;
+  SmallVector<RowVersion> made;
   for (int64_t most : kFewRows) {
-    func::FuncOp version = function.clone();
-    version.setName((function.getSymName() + "__up_to_" + Twine(most)).str());
-    symbols.insert(version, std::next((last ? last : function)->getIterator()));
-    DecisionLog made;
-    SmallVector<int64_t> parts =
-        splitAll(planAll(version, target, FewRows{rows, most}),
-                 (" of at most " + Twine(most) + " rows").str(), made);
-    if (llvm::all_of(parts, [](int64_t n) { return n == 1; })) {
-      version.erase();
-      break; // more rows are split less
-    }
-    version->setAttr(kVersionAttrName,
-                     VersionAttr::get(&getContext(),
-                                      FlatSymbolRefAttr::get(function),
-                                      rows.argument, rows.dim, most));
-    if (last && parts == lastParts)
-      last.erase();
-    else
-      decisions.append(std::move(lastDecisions));
-    last = version;
-    lastParts = std::move(parts);
-    lastDecisions = std::move(made);
+    func::FuncOp copy = function.clone();
+    copy.setName((function.getSymName() + "__up_to_" + Twine(most)).str());
+    RowVersion version{most, copy, {}, {}, {}};
+    Plans plans = planAll(copy, target, FewRows{rows, most});
+    for (const PlannedSplit &planned : plans)
+      version.candidates.push_back(planned.plan.candidates);
+    version.parts =
+        splitAll(plans, (" of at most " + Twine(most) + " rows").str(),
+                 version.decisions);
+    copy->setAttr(kVersionAttrName,
+                  VersionAttr::get(&getContext(),
+                                   FlatSymbolRefAttr::get(function),
+                                   rows.argument, rows.dim, most));
+    if (!made.empty() && made.back().parts == version.parts)
+      made.pop_back_val().function.erase();
+    made.push_back(std::move(version));
   }
-  decisions.append(std::move(lastDecisions));
+  while (!made.empty() &&
+         llvm::all_of(made.back().parts, [](int64_t n) { return n == 1; }))
+    made.pop_back_val().function.erase();
+  for (size_t i = made.size(); i-- > 1;) {
+    RowVersion &fewer = made[i - 1];
+    if (fewer.most <= kFewestShared || fewer.leavesWhole(made[i].parts) ||
+        fewer.microseconds(fewer.parts) <
+            kAlike * fewer.microseconds(made[i].parts))
+      continue;
+    fewer.function.erase();
+    made.erase(&fewer);
+  }
+  Operation *last = function;
+  for (RowVersion &version : made) {
+    symbols.insert(version.function, std::next(last->getIterator()));
+    last = version.function;
+    decisions.append(std::move(version.decisions));
+  }
 }
 
 /// The parts of every plan.
@@ -242,7 +292,7 @@ int64_t HKSplit::decide(const PlannedSplit &planned, StringRef when,
                     {},
                     /*chosen=*/0};
   const SplitCandidate &whole = plan.candidates.front();
-  double limit = whole.microseconds * kWorthwhile;
+  double limit = whole.microseconds * plan.worthwhile;
   decision.candidates.push_back(
       {"whole", Verdict::accept(), whole.microseconds});
   Verdict verdict = forced == 1 ? Verdict::refuse(Reason::Disabled, "by option")

@@ -47,6 +47,12 @@ struct SplitPlan {
   Verdict known = Verdict::accept();
   /// Where it is refused: the number of rows, if that is all that is missing.
   std::optional<TensorDim> rows;
+  /// Up to how many rows versions for few rows are planned for them; those for
+  /// more take what is planned of an unknown number.
+  int64_t mostRows = 64;
+  /// Parts must be modelled to take at most this part of the time: a model that
+  /// is a little wrong must not add launches.
+  double worthwhile = 0.9;
   /// The whole operator first; then what is left of the numbers of parts asked
   /// for once every part has something to do.
   llvm::SmallVector<SplitCandidate> candidates;

@@ -205,6 +205,11 @@ void noteStagedOperands(GemmPlan gemm, const ::hk::Target &target,
 ::hk::GemmShapeClass shapeClassOf(GemmPlan gemm, const ::hk::Target &target,
                                   int64_t alignA, int64_t alignB);
 
+/// The rows for which a kernel's tile is chosen that takes `rows` of a dynamic
+/// number of them.
+int64_t typicalRows(const ::hk::Target &target,
+                    const ::hk::GemmShapeClass &shape, int64_t rows);
+
 /// The sizes of a product for the model: `rows` rows, and what `sizeOf` says of
 /// its other dims, each a constant or a dim symbol, and what is typical of it.
 ::hk::GemmSize

@@ -20,6 +20,13 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+/// sm_90a: beside some hundred rows whose blocks share k in clusters, slices
+/// that were modelled to take 0.77 to 0.88 of the time took up to 1.5 of it,
+/// those of 0.74 and less saved a tenth and more (an H200,
+/// benchmarks/results/h200-gemm.md). Few rows were measured before.
+static constexpr double kWorthwhileBesideClusters = 0.75;
+static constexpr int64_t kFewRows = 64;
+
 static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
@@ -90,6 +97,12 @@ public:
     return TensorDim{op.getLhs(), dims.row};
   }
 
+  /// Whether it is one of more than a few dynamic rows on sm_90a.
+  bool isOfClusters() const {
+    return ::hk::hasCopyEngine(target) && known && size.m > kFewRows &&
+           ShapedType::isDynamic(shapeOf(op.getLhs())[dims.row]);
+  }
+
   double microseconds(int64_t parts) const {
     ::hk::GemmSize part = size;
     if (parts == 1)
@@ -107,19 +120,26 @@ public:
 private:
   int64_t depth() { return shapeOf(op.getLhs())[op.getLhsDim(MatmulDim::K)]; }
 
-  /// With the best tile that fits.
+  /// With the best tile that fits; of a dynamic number of rows with the best
+  /// for those that the kernel's tile is chosen for.
   double leastTime(const ::hk::GemmSize &part) const {
-    double least = 0;
+    ::hk::GemmSize typical = part;
+    if (ShapedType::isDynamic(shapeOf(op.getLhs())[dims.row]))
+      typical.m = typicalRows(target, shape, part.m);
+    double least = 0, time = 0;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
       if (!::hk::gemmTileFits(row, target, shape) ||
           ::hk::gemmLds(target, tile, shape) > target.ldsBytes)
         continue;
-      double time = ::hk::gemmMicroseconds(target, tile, shape, part);
-      least = least == 0 ? time : std::min(least, time);
+      double chosen = ::hk::gemmMicroseconds(target, tile, shape, typical);
+      if (least != 0 && chosen >= least)
+        continue;
+      least = chosen;
+      time = ::hk::gemmMicroseconds(target, tile, shape, part);
     }
-    return least;
+    return time;
   }
 
   mutable MatmulOp op;
@@ -145,6 +165,10 @@ std::optional<SplitPlan> mlir::hk::planGemmSplit(MatmulOp op,
   SplitModel model(op, target, sizeOf);
   SplitPlan plan;
   plan.what = "k";
+  // Thousands of rows of few columns have few tiles, too.
+  plan.mostRows = 4096;
+  if (model.isOfClusters())
+    plan.worthwhile = kWorthwhileBesideClusters;
   if (!model.isKnown()) {
     plan.known = Verdict::refuse(
         Reason::SizeUnknown,

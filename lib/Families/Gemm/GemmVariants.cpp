@@ -38,8 +38,14 @@ constexpr RowRange kGpuRanges[] = {
 /// With 2,000 rows the largest tiles leave units of 300 idle.
 constexpr RowRange kFlightRanges[] = {
     {32, 16}, {128, 96}, {512, 384}, {2048, 1536}, {kUnbounded, 4096}};
-/// Few rows are the columns of an instruction: 8, 16, 32 or 64.
+/// Few rows are the columns of an instruction: 8, 16, 32 or 64. A thousand rows
+/// are typical of themselves: what fills the last round with 768 takes 1.4
+/// times as long with 1,024 (benchmarks/results/h200-gemm.md).
 constexpr RowRange kSm90Ranges[] = {
+    {8, 1},     {16, 16},     {32, 32},     {64, 64},          {128, 96},
+    {512, 384}, {1024, 1024}, {2048, 2048}, {kUnbounded, 4096}};
+/// Of groups and of 4-bit codes, measured with these.
+constexpr RowRange kSm90OtherRanges[] = {
     {8, 1},    {16, 16},   {32, 32},          {64, 64},
     {128, 96}, {512, 384}, {kUnbounded, 4096}};
 /// A token or some: its experts are few, and so are their tiles.
@@ -49,6 +55,30 @@ constexpr RowRange kCellRanges[] = {
     {32, 16}, {128, 96}, {512, 384}, {1024, 768}, {kUnbounded, 4096}};
 /// With fewer no tile of ping_pong's 256 rows is taken.
 constexpr int64_t kManyRows = 1024;
+
+/// Whether a tile of `loop` computes it.
+bool hasTileOf(::hk::GemmLoop loop, const ::hk::Target &target,
+               const ::hk::GemmShapeClass &shape) {
+  ::hk::GemmTileTable table = ::hk::gemmTiles(target);
+  return llvm::any_of(
+      ArrayRef(table.rows, table.size), [&](const ::hk::GemmTileRow &row) {
+        return row.loop == loop && ::hk::gemmTileFits(row, target, shape);
+      });
+}
+
+ArrayRef<RowRange> rangesOfRows(const ::hk::Target &target,
+                                const ::hk::GemmShapeClass &shape) {
+  if (target.arch == ::hk::Arch::Host)
+    return kHostRanges;
+  if (shape.bulk || shape.codes)
+    return shape.grouped || shape.codes ? ArrayRef(kSm90OtherRanges)
+                                        : ArrayRef(kSm90Ranges);
+  if (hasTileOf(::hk::GemmLoop::RegisterCells, target, shape))
+    return kCellRanges;
+  if (::hk::flightCalibration(target))
+    return kFlightRanges;
+  return kGpuRanges;
+}
 
 /// One dim of a kernel: a constant or a dim symbol.
 struct Extent {
@@ -126,19 +156,8 @@ private:
     for (int64_t most : kFewProducts)
       if (mayBeFew(most))
         all.push_back({most, most, /*few=*/true});
-    llvm::append_range(all, rangesOfRows());
+    llvm::append_range(all, rangesOfRows(target, shape));
     return all;
-  }
-  ArrayRef<RowRange> rangesOfRows() {
-    if (target.arch == ::hk::Arch::Host)
-      return kHostRanges;
-    if (shape.bulk || shape.codes)
-      return kSm90Ranges;
-    if (fits(::hk::GemmLoop::RegisterCells))
-      return kCellRanges;
-    if (::hk::flightCalibration(target))
-      return kFlightRanges;
-    return kGpuRanges;
   }
   Extent rows() { return {lhs[dims.row]}; }
   /// Columns of the product; a pair of them makes one of the result.
@@ -250,14 +269,7 @@ private:
     auto loop = static_cast<::hk::GemmLoop>(*asked);
     return fits(loop) ? std::optional(loop) : std::nullopt;
   }
-  /// Whether a tile of `loop` computes it.
-  bool fits(::hk::GemmLoop loop) {
-    ::hk::GemmTileTable table = ::hk::gemmTiles(target);
-    return llvm::any_of(
-        ArrayRef(table.rows, table.size), [&](const ::hk::GemmTileRow &row) {
-          return row.loop == loop && ::hk::gemmTileFits(row, target, shape);
-        });
-  }
+  bool fits(::hk::GemmLoop loop) { return hasTileOf(loop, target, shape); }
 
   std::optional<::hk::GemmTile> bestTile(RowRange range) {
     TileReport report(
@@ -410,6 +422,14 @@ private:
 };
 
 } // namespace
+
+int64_t mlir::hk::typicalRows(const ::hk::Target &target,
+                              const ::hk::GemmShapeClass &shape, int64_t rows) {
+  return llvm::find_if(
+             rangesOfRows(target, shape),
+             [&](const RowRange &range) { return rows <= range.most; })
+      ->typical;
+}
 
 LogicalResult mlir::hk::addGemmVariants(KernelOp kernel,
                                         const ::hk::Target &target,

@@ -1,8 +1,12 @@
 // Where only a call tells the number of rows, a function gets versions for few rows that
-// are split for them; of those that split alike the one for most rows stays.
+// are split for them; of those that split alike the one for most rows stays, also of those
+// that split nothing below one that does.
 // RUN: hk-opt %s --hk-assign-target=target=gfx942 --hk-split | FileCheck %s
 // RUN: hk-opt %s --hk-assign-target=target=gfx942 --hk-split=k=2 | FileCheck %s --check-prefix=FORCED
 // RUN: hk-opt %s --hk-assign-target=target=gfx942 --hk-split="k=1 keys=1" | FileCheck %s --check-prefix=FORCED
+// RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-split | FileCheck %s --check-prefix=SM90
+// RUN: hk-opt %s --hk-assign-target=target=gfx950 --hk-split | FileCheck %s --check-prefix=CDNA4
+// RUN: hk-opt %s --hk-assign-target=target=host --hk-split | FileCheck %s --check-prefix=HOST
 // RUN: hk-compile %s --target=gfx942 --explain --emit=mlir -o /dev/null | FileCheck %s --check-prefix=EXPLAIN
 // RUN: hk-compile %s --target=gfx942 --explain=json --emit=mlir -o /dev/null | FileCheck %s --check-prefix=JSON
 // RUN: hk-compile %s --target=gfx942 --emit=llvm -o - | FileCheck %s --check-prefix=LLVM
@@ -12,16 +16,35 @@
 // CHECK-LABEL: func.func @product(
 // CHECK: hk.matmul %arg0, %arg1 transpose_b :
 // CHECK-LABEL: func.func @product__up_to_1(
-// CHECK: k_slices [[ONE:[0-9]+]] :
-// CHECK-NOT: k_slices [[ONE]] :
-// CHECK-LABEL: func.func @product__up_to_64(
-// CHECK-SAME: hk.version = #hk.version<of = @product, argument = 0, dim = 0, at_most = 64>
-// CHECK: hk.matmul {{.*}} k_slices
+// CHECK: k_slices 32 :
+// CHECK-LABEL: func.func @product__up_to_1024(
+// CHECK-SAME: hk.version = #hk.version<of = @product, argument = 0, dim = 0, at_most = 1024>
+// CHECK: hk.matmul {{.*}} k_slices 16
 // CHECK: hk.sum_slices
+// CHECK-LABEL: func.func @product__up_to_4096(
+// CHECK: hk.matmul {{.*}} k_slices 4
+// On sm_90a up to 64 rows share k in clusters, which is less work than slices: that copy
+// is as the function for any rows, and there because those for more are not.
+// SM90-LABEL: func.func @product(
+// SM90-NOT: k_slices
+// SM90: func.func @product__up_to_64(
+// SM90-NOT: k_slices
+// SM90: func.func @product__up_to_1024(
+// SM90: hk.matmul {{.*}} k_slices 4
+// SM90-NOT: @product__up_to
+// CDNA4-LABEL: func.func @product(
+// CDNA4-NOT: k_slices
+// CDNA4: func.func @product__up_to_16(
+// CDNA4: hk.matmul {{.*}} k_slices 16
+// CDNA4: func.func @product__up_to_4096(
+// CDNA4: hk.matmul {{.*}} k_slices 4
+// CDNA4-NOT: @product__up_to
+// HOST-NOT: hk.version
 // EXPLAIN: launches of @product: matmul
 // EXPLAIN-NEXT: with x.0 at most 1, 2 launches: matmul{{.*}}, sum_slices
-// EXPLAIN-NEXT: with x.0 at most 64, 2 launches: matmul{{.*}}, sum_slices
-// JSON: "name":"product","order":["matmul{{[^]]*}}],"versions":[{"at_most":1,{{.*}}},{"at_most":64,"dim":"x.0","folded":["matmul{{[^"]*}}","sum_slices{{[^"]*}}"],"launches":2,"order":["matmul{{[^"]*}}","sum_slices{{[^"]*}}"]}]
+// EXPLAIN-NEXT: with x.0 at most 1024, 2 launches: matmul{{.*}}, sum_slices
+// EXPLAIN-NEXT: with x.0 at most 4096, 2 launches: matmul{{.*}}, sum_slices
+// JSON: "name":"product","order":["matmul{{[^]]*}}],"versions":[{"at_most":1,{{.*}}},{"at_most":1024,"dim":"x.0","folded":["matmul{{[^"]*}}","sum_slices{{[^"]*}}"],"launches":2,"order":["matmul{{[^"]*}}","sum_slices{{[^"]*}}"]},{"at_most":4096,{{.*}}}]
 func.func @product(%x: tensor<?x8192xbf16> {hk.name = "x"}, %w: tensor<1024x8192xbf16>) -> tensor<?x1024xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<?x8192xbf16>, tensor<1024x8192xbf16> -> tensor<?x1024xbf16>
   return %0 : tensor<?x1024xbf16>
@@ -57,10 +80,12 @@ func.func @depth(%x: tensor<?x?xbf16>, %w: tensor<1024x?xbf16>) -> tensor<?x1024
 
 // The public name asks for the rows of the call.
 // LLVM-LABEL: define void @hk_gfx942_product_run(
-// LLVM: icmp sle i64 %{{.*}}, 64
-// LLVM: call void @hk_gfx942_product__up_to_64_run(
+// LLVM: icmp sle i64 %{{.*}}, 1024
+// LLVM: call void @hk_gfx942_product__up_to_1024_run(
+// LLVM: icmp sle i64 %{{.*}}, 4096
+// LLVM: call void @hk_gfx942_product__up_to_4096_run(
 // LLVM: call void @hk_gfx942_product__any_run(
 // LLVM-LABEL: define void @hk_gfx942_product_shape(
-// LLVM: icmp sle i64 %{{.*}}, 64
-// LLVM: call void @hk_gfx942_product__up_to_64_shape(
+// LLVM: icmp sle i64 %{{.*}}, 1024
+// LLVM: call void @hk_gfx942_product__up_to_1024_shape(
 // LLVM: call void @hk_gfx942_product__any_shape(
