@@ -149,11 +149,13 @@ struct Sm90Calibration {
   static constexpr double kGroupsApart = 0.05;
   /// Clocks of an epilogue of 256 columns.
   static constexpr double kEpilogueClocks = 5500;
-  /// What a product of few rows is quicker than a launch of another kind: in a
-  /// chain its weights are asked for while the launch before ends. Each
-  /// doubling of the blocks that share k, and where there are more blocks than
-  /// units.
-  static constexpr double kChainMicroseconds = 1.0, kSplitMicroseconds = 0.4,
+  /// Start, first bytes and last store of a product of few rows; with one tile
+  /// of rows it is quicker than a launch of another kind, as in a chain its
+  /// weights are asked for while the launch before ends (fewer bytes of them
+  /// were not measured). Each doubling of the blocks that share k, and where
+  /// there are more blocks than units.
+  static constexpr double kSkinnyMicroseconds = 2.0, kChainMicroseconds = -1.0,
+                          kChainBytes = 256 * 1024, kSplitMicroseconds = 0.4,
                           kSplitInRounds = 1.5;
   /// Start, first bytes and last store of one of 4-bit codes.
   static constexpr double kCodesMicroseconds = 2.0;
@@ -328,11 +330,13 @@ constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
       rounds * spread.onUnit * bytes / blocks / (rate / units * spread.share);
   double others =
       resident > 1 ? 0 : (rounds - 1) * tile.stages * C::kRefillMicroseconds;
-  if (resident == 1 || rowBlocks > 1)
+  if (resident == 1)
     others += C::kRoomlessMicroseconds;
+  others += rowBlocks == 1 && bytesB >= C::kChainBytes ? C::kChainMicroseconds
+                                                       : C::kSkinnyMicroseconds;
   for (int32_t s = tile.cluster; s > 1; s /= 2)
     others += blocks > units ? C::kSplitInRounds : C::kSplitMicroseconds;
-  return target.launchMicroseconds - C::kChainMicroseconds + others +
+  return target.launchMicroseconds + others +
          costMax(bytes / rate * spread.shallow, busiest) *
              (tile.wn > 1 ? C::kSkinnyWide : 1);
 }
