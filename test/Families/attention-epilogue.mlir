@@ -2,6 +2,7 @@
 // result: one launch. What needs more stays a kernel of its own, with a reason.
 // RUN: hk-opt %s --hk-assign-target=target=gfx942 --hk-normalize --hk-fuse --hk-outline | FileCheck %s
 // RUN: hk-compile %s --target=gfx942 --emit=mlir -o /dev/null --explain | FileCheck %s --check-prefix=WHY
+// RUN: hk-compile %s --target=sm_90a --emit=mlir -o /dev/null --explain | FileCheck %s --check-prefix=SM90
 
 // The gate is half of a head of a product's columns, both are read as rows of all heads.
 // CHECK-LABEL: func.func @gate
@@ -114,4 +115,26 @@ func.func @sliced(%q: tensor<9x4x64xbf16>, %k: tensor<700x2x64xbf16>, %v: tensor
   %o = hk.attention_combine %p, %l : tensor<3x9x4x64xf32>, tensor<3x9x4xf32> -> tensor<9x4x64xbf16>
   %m = hk.mul %o, %gate : tensor<9x4x64xbf16>
   return %m : tensor<9x4x64xbf16>
+}
+
+// On sm_90a a launch of its own is quicker behind many queries of large heads, as measured.
+// SM90-DAG: 2 launches in @many, 1 launches in @few
+// SM90-DAG: not fused (costlier-fused): hk.mul / join hk.attention: hk.mul is quicker in a launch of its own
+// CHECK-LABEL: func.func @many
+// CHECK-COUNT-1: hk.launch
+// CHECK-NOT: hk.launch
+// CHECK: return
+func.func @many(%q: tensor<1x4096x4x128xbf16>, %k: tensor<1x4096x2x128xbf16>, %v: tensor<1x4096x2x128xbf16>, %gate: tensor<1x4096x4x128xbf16>) -> tensor<1x4096x4x128xbf16> {
+  %o = hk.attention %q, %k, %v scale 0.1 causal : tensor<1x4096x4x128xbf16>, tensor<1x4096x2x128xbf16>, tensor<1x4096x2x128xbf16> -> tensor<1x4096x4x128xbf16>
+  %m = hk.mul %o, %gate : tensor<1x4096x4x128xbf16>
+  return %m : tensor<1x4096x4x128xbf16>
+}
+// CHECK-LABEL: func.func @few
+// CHECK-COUNT-1: hk.launch
+// CHECK-NOT: hk.launch
+// CHECK: return
+func.func @few(%q: tensor<4x64x8x128xbf16>, %k: tensor<4x1024x2x128xbf16>, %v: tensor<4x1024x2x128xbf16>, %gate: tensor<4x64x8x128xbf16>) -> tensor<4x64x8x128xbf16> {
+  %o = hk.attention %q, %k, %v scale 0.1 causal : tensor<4x64x8x128xbf16>, tensor<4x1024x2x128xbf16>, tensor<4x1024x2x128xbf16> -> tensor<4x64x8x128xbf16>
+  %m = hk.mul %o, %gate : tensor<4x64x8x128xbf16>
+  return %m : tensor<4x64x8x128xbf16>
 }

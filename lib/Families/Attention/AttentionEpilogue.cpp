@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionEpilogue.h"
+#include "AttentionPlan.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
@@ -207,6 +208,32 @@ Verdict mlir::hk::checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
       return refuse(op, Reason::NotAnEpilogue, "reads the log-sum-exp");
   Verdict verdict = places.add(op);
   return verdict.accepted() ? judgeRows(op, result) : verdict;
+}
+
+/// Largest heads, and most queries of a sequence, whose epilogue was measured
+/// to be as quick in the loops of sm_90a that the copy engine feeds
+/// (benchmarks/results/h200-attention.md).
+static constexpr int64_t kMostColumns = 64, kFewQueries = 64;
+
+Verdict mlir::hk::judgeEpilogue(AttentionOp attention, Value result,
+                                Operation *op, const ::hk::Target &target) {
+  if (isView(op) || isa<TransposeOp>(op))
+    return Verdict::accept(); // its reader is judged
+  ::hk::AttentionShape shape = shapeOf(attention);
+  ::hk::DType out = *dtypeOf(tensorType(result).getElementType());
+  bool latent = checkLatent(attention, shape, out, target).accepted();
+  bool bulk = checkBulk(attention, shape, out, target).accepted();
+  RankedTensorType query = tensorType(attention.getQuery());
+  int64_t queries = query.getDimSize(attention.hasRaggedQueries() ? 0 : 1);
+  bool few = !ShapedType::isDynamic(queries) && queries <= kFewQueries;
+  if (!latent && (!bulk || few || attention.getValueSize() <= kMostColumns))
+    return Verdict::accept();
+  return refuse(op, Reason::CostlierFused,
+                "is quicker in a launch of its own behind heads of more than " +
+                    Twine(kMostColumns) + " columns and more than " +
+                    Twine(kFewQueries) +
+                    " queries: every thread would compute 64 or more elements "
+                    "in turn at the end of a tile (measured)");
 }
 
 Verdict mlir::hk::checkTakenEpilogue(Operation *op) {

@@ -56,6 +56,10 @@ private:
 /// it, may be computed there.
 Verdict checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
                             Operation *op, const DimSymbols &dims);
+/// Whether `op` behind `result` of `attention` is no slower in its kernel than
+/// in a launch of its own, as far as that was measured.
+Verdict judgeEpilogue(AttentionOp attention, Value result, Operation *op,
+                      const ::hk::Target &target);
 /// Whether the kernel can compute `op`, which what follows its result reads
 /// beside that.
 Verdict checkTakenEpilogue(Operation *op);

@@ -90,7 +90,10 @@ Verdict checkFollowing(ArrayRef<Operation *> group, AttentionOp attention,
   auto transpose = dyn_cast<TransposeOp>(op);
   if (transpose && transpose.getInput() == result)
     return checkJoinedTranspose(result, transpose);
-  return checkJoinedEpilogue(group, result, op, context.dims);
+  Verdict verdict = checkJoinedEpilogue(group, result, op, context.dims);
+  return verdict.accepted()
+             ? judgeEpilogue(attention, result, op, context.target)
+             : verdict;
 }
 
 class AttentionFamily final : public Family {

@@ -124,6 +124,9 @@ private:
 /// nullopt: there is none.
 std::optional<::hk::DType> multipliedType(ArrayRef<AttentionOp> ops);
 
+/// What tiles of `op` depend on, before it has a kernel.
+::hk::AttentionShape shapeOf(AttentionOp op);
+
 /// Whether an attention may read an operand through `op`, the transpose of a
 /// tensor, or store `result`, what its kernel gives, through `op`: heads in
 /// front of tokens cost a stride, not a copy.

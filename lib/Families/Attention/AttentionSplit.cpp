@@ -78,6 +78,20 @@ bool mlir::hk::takesRuns(AttentionOp op) {
          (!op.hasRaggedQueries() && tensorType(op.getQuery()).isDynamicDim(0));
 }
 
+::hk::AttentionShape mlir::hk::shapeOf(AttentionOp op) {
+  ::hk::AttentionShape shape;
+  shape.type = *multipliedType(op);
+  shape.sharedValues = op.getKey() == op.getValue();
+  shape.headDim = op.getHeadSize();
+  shape.valueDim = op.getValueSize();
+  shape.align = std::min({guaranteedAlignment(op.getQuery()),
+                          guaranteedAlignment(op.getKey()),
+                          guaranteedAlignment(op.getValue())});
+  if (AttentionPlan::isChunked(op))
+    shape.align = 1;
+  return shape;
+}
+
 /// The tile of which clusters of blocks share the keys, for so many queries and
 /// (sequence, head) pairs, if the whole operator has one.
 static std::optional<::hk::AttentionTile>
@@ -112,16 +126,7 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
     return std::nullopt;
 
   ArrayRef<int64_t> q = tensorType(op.getQuery()).getShape();
-  ::hk::AttentionShape shape;
-  shape.type = *multipliedType(op);
-  shape.sharedValues = op.getKey() == op.getValue();
-  shape.headDim = op.getHeadSize();
-  shape.valueDim = op.getValueSize();
-  shape.align = std::min({guaranteedAlignment(op.getQuery()),
-                          guaranteedAlignment(op.getKey()),
-                          guaranteedAlignment(op.getValue())});
-  if (AttentionPlan::isChunked(op))
-    shape.align = 1;
+  ::hk::AttentionShape shape = shapeOf(op);
   int64_t keyHeads = op.getNumKeyHeads(), heads = op.getNumHeads();
   // Slices have results in f32.
   shape.latent = checkLatent(op, shape, ::hk::DType::F32, target).accepted();

@@ -710,8 +710,9 @@ private:
 
   /// The same with an epilogue. All is computed before the first is stored, of
   /// rows and columns that do not exist that of some that do.
-  HK_DEV void putOutput(const Args &a, const AttentionBlock &w, Fragments &f,
+  HK_DEV void putOutput(const Args &a, AttentionBlock w, Fragments &f,
                         const float (&factor)[Fragments::kRows]) {
+    w.first = computeFromHere(w.first);
     using Epilogue = EpilogueOf<R>;
     constexpr int V = Fragments::kOutputVec, P = V < 8 ? V : 8;
     constexpr int count = T.bq / kRowWaves * kGroupColumns / kWave / P;

@@ -63,6 +63,13 @@ HK_DEV void codeFence() {
   asm volatile("" ::: "memory");
 }
 
+/// x, the same in all lanes: what is computed from it is not computed in front
+/// of here, where it would take registers.
+HK_DEV i64 computeFromHere(i64 x) {
+  asm volatile("" : "+s"(x));
+  return x;
+}
+
 /// Whether what only some lanes need, as NaN does, is done by a branch that the
 /// whole wave takes: a compare for two elements is then all that it costs. For
 /// kernels that define HK_VOTES and are bound by the vector unit; a loop over
