@@ -104,11 +104,16 @@ Value LaunchBuilder::always() {
   return arith::ConstantIntOp::create(builder, loc, 1, 1);
 }
 Value LaunchBuilder::isAtMost(Value a, Value b) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, a, b);
+  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, a,
+                                             b);
 }
 
 Value LaunchBuilder::both(Value a, Value b) {
   return builder.createOrFold<arith::AndIOp>(loc, a, b);
+}
+
+Value LaunchBuilder::choose(Value condition, Value ifTrue, Value ifFalse) {
+  return builder.createOrFold<arith::SelectOp>(loc, condition, ifTrue, ifFalse);
 }
 
 LaunchDims LaunchBuilder::grid(Value x, Value y, Value z) {

@@ -61,6 +61,7 @@ public:
   Value isAtMost(Value a, Value b);
   Value isAtMost(Value a, int64_t b) { return isAtMost(a, constant(b)); }
   Value both(Value a, Value b);
+  Value choose(Value condition, Value ifTrue, Value ifFalse);
 
   /// A grid that is always meant; null is 1.
   LaunchDims grid(Value x, Value y = nullptr, Value z = nullptr);

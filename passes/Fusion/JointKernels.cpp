@@ -481,17 +481,18 @@ void mlir::hk::reportJoint(const JointPass &pass, LaunchOp launch,
                           verdict.getDetail().str());
 }
 
-/// Zeros of `type`, of one dim.
-static Value zeros(RankedTensorType type, OpBuilder &builder, Location loc) {
+/// Zeros of `type`, of one dim; `like`: of that size, if it is dynamic.
+static Value zeros(RankedTensorType type, Value like, OpBuilder &builder,
+                   Location loc) {
   auto constant = [&](RankedTensorType of) -> Value {
     return ConstantOp::create(
         builder, loc, of,
         DenseElementsAttr::get(of, builder.getI32IntegerAttr(0)));
   };
-  if (type.getNumElements() * 4 <= kMaxConstantBytes)
+  if (type.hasStaticShape() && type.getNumElements() * 4 <= kMaxConstantBytes)
     return CopyOp::create(builder, loc, type, constant(type));
   // Constants are small: a product with zero is as large as needed.
-  Value numbers = IotaOp::create(builder, loc, type, /*like=*/Value());
+  Value numbers = IotaOp::create(builder, loc, type, like);
   return MulOp::create(
       builder, loc, type, numbers,
       constant(RankedTensorType::get({}, type.getElementType())));
@@ -501,20 +502,28 @@ FailureOr<KernelOp> mlir::hk::zeroKernel(int64_t count, StringRef words,
                                          const ::hk::Target &target,
                                          SymbolTable &symbols, Location loc,
                                          DecisionLog &log) {
-  std::string name = ("zero_" + Twine(count) + "_" + words).str();
-  if (auto known = symbols.lookup<KernelOp>(name))
-    return known;
+  bool known = !ShapedType::isDynamic(count);
+  std::string name =
+      ("zero_" + (known ? Twine(count) + "_" : Twine()) + words).str();
+  if (auto made = symbols.lookup<KernelOp>(name))
+    return made;
   OpBuilder builder(loc.getContext());
   auto type = RankedTensorType::get({count}, builder.getI32Type());
-  auto kernel = KernelOp::create(
-      builder, loc, name, FamilyKind::rowwise, /*numInputs=*/0,
-      builder.getArrayAttr(SymShapeAttr::get(builder.getContext(), {count})),
-      SmallVector<int64_t>{kMaxAlignment}, /*threads=*/IntegerAttr());
+  int64_t inputs = known ? 0 : 1;
+  SmallVector<Attribute> shapes(
+      inputs + 1,
+      SymShapeAttr::get(builder.getContext(), {known ? count : -1}));
+  auto kernel =
+      KernelOp::create(builder, loc, name, FamilyKind::rowwise, inputs,
+                       builder.getArrayAttr(shapes),
+                       SmallVector<int64_t>(shapes.size(), kMaxAlignment),
+                       /*threads=*/IntegerAttr());
   builder.createBlock(&kernel.getBody());
   auto spec = SpecOp::create(builder, loc);
   Block *body = builder.createBlock(&spec.getBody());
+  Value like = known ? Value() : body->addArgument(type, loc);
   body->addArgument(type, loc);
-  YieldOp::create(builder, loc, ValueRange{zeros(type, builder, loc)});
+  YieldOp::create(builder, loc, ValueRange{zeros(type, like, builder, loc)});
   symbols.insert(kernel);
   if (failed(familyOf(FamilyKind::rowwise).addVariants(kernel, target, log)))
     return failure();

@@ -80,7 +80,9 @@ void reportJoint(const JointPass &pass, LaunchOp launch, LaunchOp other,
                  const Verdict &verdict, DecisionLog &log);
 
 /// The kernel zero_<count>_<words>, which writes so many zeros of i32 as one
-/// row, with its variants; made where there is none yet.
+/// row, with its variants; made where there is none yet. zero_<words>, for a
+/// dynamic count, writes as many as there is room for; it has what it writes as
+/// an input, too, of which it reads the size.
 FailureOr<KernelOp> zeroKernel(int64_t count, StringRef words,
                                const ::hk::Target &target, SymbolTable &symbols,
                                Location loc, DecisionLog &log);

@@ -17,6 +17,7 @@
 #include "hk/Contract/Order.h"
 #include "hk/Passes/Passes.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -29,6 +30,49 @@ using namespace mlir;
 using namespace mlir::hk;
 
 namespace {
+
+/// Size `dim` of `memref`, made of sizes of arguments; null: something else.
+Value sizeOf(Value memref, int64_t dim, OpBuilder &builder) {
+  Location loc = memref.getLoc();
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(unsigned(dim)))
+    return arith::ConstantIndexOp::create(builder, loc, type.getDimSize(dim));
+  if (isa<BlockArgument>(memref))
+    return memref::DimOp::create(builder, loc, memref, dim);
+  Operation *op = memref.getDefiningOp();
+  if (auto cast = dyn_cast<memref::CastOp>(op))
+    return sizeOf(cast.getSource(), dim, builder);
+  if (auto expand = dyn_cast<memref::ExpandShapeOp>(op))
+    return getValueOrCreateConstantIndexOp(builder, loc,
+                                           expand.getMixedOutputShape()[dim]);
+  if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op)) {
+    Value product = arith::ConstantIndexOp::create(builder, loc, 1);
+    for (int64_t from : collapse.getReassociationIndices()[dim])
+      if (Value size = sizeOf(collapse.getSrc(), from, builder))
+        product = builder.createOrFold<arith::MulIOp>(loc, product, size);
+      else
+        return {};
+    return product;
+  }
+  auto folded = builder.createOrFold<memref::DimOp>(loc, memref, dim);
+  if (auto left = folded.getDefiningOp<memref::DimOp>())
+    return isa<BlockArgument>(left.getSource()) ? folded : Value();
+  return folded;
+}
+
+/// The dim symbols of `kernel` where it is launched.
+SmallVector<Value> sizesOf(LaunchOp launch, KernelOp kernel,
+                           OpBuilder &builder) {
+  SmallVector<Value> sizes(kernel.getNumDims());
+  for (auto [operand, shape] :
+       llvm::zip(launch->getOperands(),
+                 kernel.getShapes().getAsRange<SymShapeAttr>()))
+    for (auto [d, size] : llvm::enumerate(shape.getSizes()))
+      if (SymShapeAttr::isSymbol(size))
+        if (Value &known = sizes[SymShapeAttr::symbolOf(size)]; !known)
+          known = sizeOf(operand, int64_t(d), builder);
+  return sizes;
+}
 
 struct HKOrderSums : ::mlir::hk::impl::HKOrderSumsBase<HKOrderSums> {
   HKOrderSums() = default;
@@ -56,36 +100,34 @@ private:
                       SymbolTable &symbols) {
     KernelOp plain = kernelOf(launch);
     const Family &family = familyOf(plain.getFamily());
-    SmallVector<RankedTensorType> types = family.getOrderedSums(plain, target);
-    if (types.empty())
+    OpBuilder builder(launch);
+    SmallVector<Value> sizes = sizesOf(launch, plain, builder);
+    if (llvm::is_contained(sizes, nullptr))
+      return success();
+    SmallVector<OwnMemory> memories =
+        family.getOrderedSums(plain, target, builder, sizes);
+    if (memories.empty())
       return success();
     KernelOp &kernel = ordered[plain];
     if (!kernel)
-      kernel = withOuts(plain, types, symbols);
+      kernel = withOuts(plain, memories, symbols);
     DecisionLog own;
     DecisionLog &decisions = log ? *log : own;
     if (kernel.getVariants().empty() &&
         failed(family.addVariants(kernel, target, decisions)))
       return failure();
-    OpBuilder builder(launch);
     SmallVector<Value> outs(launch.getOuts());
     SmallVector<bool> reads(launch.getReadsOut());
-    for (RankedTensorType type : types) {
-      Value memory = memref::AllocOp::create(
+    for (const OwnMemory &memory : memories) {
+      RankedTensorType type = typeOf(memory, plain);
+      auto alloc = memref::AllocOp::create(
           builder, launch.getLoc(),
-          MemRefType::get(type.getShape(), type.getElementType()));
-      bool words = type.getElementType().isInteger();
-      if (words) {
-        FailureOr<KernelOp> zero =
-            zeroKernel(type.getDimSize(0), "turns", target, symbols,
-                       launch.getLoc(), decisions);
-        if (failed(zero))
-          return failure();
-        LaunchOp::create(builder, launch.getLoc(), TypeRange(),
-                         zero->getSymName(), ValueRange(), memory,
-                         SmallVector<bool>{false});
-      }
-      outs.push_back(memory);
+          MemRefType::get(type.getShape(), type.getElementType()),
+          type.isDynamicDim(0) ? ValueRange(memory.rows) : ValueRange());
+      if (isWords(memory) &&
+          failed(zero(alloc, target, symbols, builder, decisions)))
+        return failure();
+      outs.push_back(alloc);
       reads.push_back(true);
     }
     LaunchOp::create(builder, launch.getLoc(), TypeRange(), kernel.getSymName(),
@@ -95,8 +137,37 @@ private:
     return success();
   }
 
-  /// A copy of `kernel` with outs of `types`, without variants.
-  static KernelOp withOuts(KernelOp kernel, ArrayRef<RankedTensorType> types,
+  static bool isWords(const OwnMemory &memory) {
+    return memory.element.isInteger();
+  }
+  /// A kernel with dim symbols has as many rows as these say, every other one
+  /// a constant number.
+  static RankedTensorType typeOf(const OwnMemory &memory, KernelOp kernel) {
+    SmallVector<int64_t> shape = {kernel.getNumDims() > 0
+                                      ? ShapedType::kDynamic
+                                      : *getConstantIntValue(memory.rows)};
+    if (memory.columns > 0)
+      shape.push_back(memory.columns);
+    return RankedTensorType::get(shape, memory.element);
+  }
+
+  static LogicalResult zero(memref::AllocOp words, const ::hk::Target &target,
+                            SymbolTable &symbols, OpBuilder &builder,
+                            DecisionLog &decisions) {
+    FailureOr<KernelOp> zero =
+        zeroKernel(words.getType().getDimSize(0), "turns", target, symbols,
+                   words.getLoc(), decisions);
+    if (failed(zero))
+      return failure();
+    LaunchOp::create(builder, words.getLoc(), TypeRange(), zero->getSymName(),
+                     zero->getNumInputs() > 0 ? ValueRange(words.getResult())
+                                              : ValueRange(),
+                     words.getResult(), SmallVector<bool>{false});
+    return success();
+  }
+
+  /// A copy of `kernel` with outs for `memories`, without variants.
+  static KernelOp withOuts(KernelOp kernel, ArrayRef<OwnMemory> memories,
                            SymbolTable &symbols) {
     OpBuilder builder(kernel);
     auto copy = cast<KernelOp>(kernel->clone());
@@ -107,8 +178,13 @@ private:
     SmallVector<int64_t> aligns(copy.getAligns());
     Block &spec = copy.getSpecBlock();
     auto yield = cast<YieldOp>(spec.getTerminator());
-    for (RankedTensorType type : types) {
-      shapes.push_back(SymShapeAttr::get(copy.getContext(), type.getShape()));
+    int64_t symbol = kernel.getNumDims();
+    for (const OwnMemory &memory : memories) {
+      RankedTensorType type = typeOf(memory, kernel);
+      SmallVector<int64_t> shape(type.getShape());
+      if (type.isDynamicDim(0))
+        shape[0] = -1 - symbol++;
+      shapes.push_back(SymShapeAttr::get(copy.getContext(), shape));
       aligns.push_back(kMaxAlignment);
       yield.getValuesMutable().append(
           ValueRange(spec.addArgument(type, copy.getLoc())));

@@ -98,7 +98,7 @@ constexpr bool usableForShape(const AttentionBackwardCandidate &c, Arch arch,
   Arch known = arch == Arch::Tiny ? Arch::Gfx942 : arch;
   if (attentionBackwardPath(c.arch, c.tile) ==
           AttentionBackwardPath::WarpSpecialised &&
-      !(shape.bulk && shape.sums == sumsInOrder(c.tile) &&
+      !(shape.bulk && (shape.sums || !sumsInOrder(c.tile)) &&
         bulkBackwardFits(c.tile, shape.headDim, shape.valueDim)))
     return false;
   return c.arch == known &&

@@ -90,8 +90,9 @@ constexpr int64_t attentionBackwardBulkLds(const AttentionBackwardTile &t,
 constexpr int64_t attentionBackwardOrderedLds(const AttentionBackwardTile &t,
                                               int64_t headDim,
                                               int64_t valueDim) {
+  // Barriers of parts of dq, and of what is cleared behind a sequence.
   int64_t bulk = attentionBackwardBulkLds(t, headDim, valueDim) +
-                 8 * 2 * kOrderedSumStages;
+                 8 * (2 * kOrderedSumStages + 1);
   return (bulk + kBulkAlignment - 1) / kBulkAlignment * kBulkAlignment +
          kOrderedSlopeStages * t.rows * kBulkRowBytes +
          kOrderedSumStages * 4 * orderedSumFloats(t, headDim);
@@ -126,9 +127,10 @@ constexpr int64_t attentionBackwardLdsBytes(Arch arch,
 
 /// Tiles of queries whose sums a block finishes.
 inline constexpr int64_t kOrderedTilesEach = 8;
-/// Blocks that finish a pair come behind those that own keys of so many pairs
-/// later: by then it is done, and its sums are still in the L2 cache.
-inline constexpr int64_t kOrderedPairsBehind = 5;
+/// Blocks that finish a pair come behind at least so many that own keys of
+/// later pairs, two at least: by then it is done, and its sums are still in the
+/// L2 cache. One that comes earlier keeps a unit from others while it waits.
+inline constexpr int64_t kOrderedBlocksBehind = 320;
 /// The last pairs, whose blocks own the first keys first.
 inline constexpr int64_t kOrderedPairsReversed = 4;
 
@@ -150,10 +152,15 @@ struct OrderedBackwardSizes {
   constexpr int64_t reversed() const {
     return pairs < kOrderedPairsReversed ? pairs : kOrderedPairsReversed;
   }
+  /// How many pairs later blocks come that finish one.
+  constexpr int64_t behind() const {
+    int64_t later = (kOrderedBlocksBehind + ownTiles - 1) / ownTiles;
+    return later < 2 ? 2 : later;
+  }
   /// The first pair that only blocks behind all others finish.
   constexpr int64_t unfinished() const {
     int64_t up = pairs - reversed();
-    return up < kOrderedPairsBehind ? 0 : up - kOrderedPairsBehind;
+    return up < behind() ? 0 : up - behind();
   }
   constexpr int64_t blocks() const {
     return (pairs - reversed()) * (ownTiles + finishers) +

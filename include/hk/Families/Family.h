@@ -45,6 +45,14 @@ struct Reach {
   int64_t bits;
 };
 
+/// Memory that a launch has of its own: `rows` (an index) of `columns` elements
+/// each; 0 columns: a vector.
+struct OwnMemory {
+  Type element;
+  Value rows;
+  int64_t columns = 0;
+};
+
 class Family {
 public:
   virtual ~Family() = default;
@@ -186,10 +194,13 @@ public:
   /// Memory in which the blocks of `kernel` add parts of a sum, one after the
   /// other, so that it has the same bits in every run, and i32 words, zero when
   /// the launch begins, that say whose turn it is. Empty: they need none, or
-  /// already have both as the kernel's last outs.
-  virtual SmallVector<RankedTensorType>
-  getOrderedSums(KernelOp kernel, const ::hk::Target &target) const {
-    (void)kernel, (void)target;
+  /// already have both as the kernel's last outs. `symbols`: the kernel's dim
+  /// symbols where it is launched, of which `builder` makes sizes.
+  virtual SmallVector<OwnMemory> getOrderedSums(KernelOp kernel,
+                                                const ::hk::Target &target,
+                                                OpBuilder &builder,
+                                                ValueRange symbols) const {
+    (void)kernel, (void)target, (void)builder, (void)symbols;
     return {};
   }
 

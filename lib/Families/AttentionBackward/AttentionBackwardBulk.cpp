@@ -25,6 +25,9 @@ static ::hk::AttentionBackwardTile tileOf(AttentionBackwardTileAttr tile) {
 bool mlir::hk::isWarpSpecialised(AttentionBackwardTileAttr tile) {
   return ::hk::isWarpSpecialised(tileOf(tile));
 }
+bool mlir::hk::sumsInOrder(AttentionBackwardTileAttr tile) {
+  return ::hk::sumsInOrder(tileOf(tile));
+}
 
 Verdict
 AttentionBackwardPlan::getBulkVerdict(const ::hk::Target &target) const {
@@ -53,75 +56,6 @@ AttentionBackwardPlan::getBulkVerdict(const ::hk::Target &target) const {
       return refuse(Reason::UnsupportedShape, "there are no queries or keys");
   return checkHeadRows(shape.align, shape.headDim, shape.valueDim,
                        ::hk::kBulkBackwardHead);
-}
-
-Verdict
-AttentionBackwardPlan::getOrderedVerdict(const ::hk::Target &target) const {
-  auto refuse = [](Reason reason, const Twine &what) {
-    return Verdict::refuse(reason, what);
-  };
-  if (Verdict bulk = getBulkVerdict(target); !bulk.accepted())
-    return bulk;
-  for (Attribute operand : kernel.getShapes())
-    if (llvm::any_of(cast<SymShapeAttr>(operand).getSizes(),
-                     SymShapeAttr::isSymbol))
-      return refuse(Reason::SizeUnknown,
-                    "how much memory dq is summed in must be known");
-  if (op.isRagged())
-    return refuse(Reason::UnsupportedShape, "sequences are ragged");
-  if (operands.dquery < 0 || operands.dkey < 0 || operands.dvalue < 0)
-    return refuse(Reason::UnsupportedShape, "not all gradients are wanted");
-  if (shape.headDim != ::hk::kOrderedBackwardHead ||
-      shape.valueDim != ::hk::kOrderedBackwardHead)
-    return refuse(Reason::UnsupportedShape,
-                  "head sizes must be " + Twine(::hk::kOrderedBackwardHead));
-  ::hk::OrderedBackwardSizes sizes = getOrderedSizes();
-  if (std::min(getQueries(), getKeys()) < ::hk::kOrderedBackwardRows ||
-      sizes.pairs * sizes.ownTiles <
-          ::hk::kOrderedBackwardBlocks * target.computeUnits)
-    return refuse(Reason::CostlierFused,
-                  "blocks that wait for each other need longer sequences, or "
-                  "more of them");
-  return Verdict::accept();
-}
-
-::hk::OrderedBackwardSizes AttentionBackwardPlan::getOrderedSizes() const {
-  int64_t heads = getOrderedHeads();
-  return ::hk::orderedBackwardSizes(::hk::kOrderedBackwardTile,
-                                    dim(operands.query, 0) * getKeyHeads() *
-                                        getGroup() / heads,
-                                    heads, getQueries(), getKeys());
-}
-
-int64_t AttentionBackwardPlan::getOrderedHeads() const {
-  // As kOrderedHeads in the kernels.
-  return ::hk::orderedHeads(getGroup(),
-                            (getOp().getCausal() || getOp().getWindowRight()) &&
-                                !getOp().getWindowLeft());
-}
-
-SmallVector<RankedTensorType>
-mlir::hk::attentionBackwardSums(KernelOp kernel, const ::hk::Target &target) {
-  FailureOr<AttentionBackwardPlan> plan = AttentionBackwardPlan::create(kernel);
-  if (failed(plan) || plan->getShape().sums ||
-      !plan->getOrderedVerdict(target).accepted())
-    return {};
-  constexpr ::hk::AttentionBackwardTile tile = ::hk::kOrderedBackwardTile;
-  int64_t heads = plan->dim(plan->getOperands().query, 0) *
-                  plan->getKeyHeads() * plan->getGroup();
-  int64_t parts = heads * llvm::divideCeil(plan->getQueries(), tile.walked);
-  int64_t head = ::hk::kOrderedBackwardHead;
-  int64_t floats = ::hk::orderedSumFloats(tile, head);
-  // Of keys, if several blocks sum the same: see OrderedKeys in the kernels.
-  int64_t keys = plan->getOrderedHeads() == plan->getGroup()
-                     ? 0
-                     : heads / plan->getGroup() *
-                           llvm::divideCeil(plan->getKeys(), tile.rows);
-  int64_t keyRows = ::hk::orderedKeyFloats(tile, head, head) / floats;
-  Builder builder(kernel.getContext());
-  return {RankedTensorType::get({parts + keys * keyRows, floats},
-                                builder.getF32Type()),
-          RankedTensorType::get({parts + keys}, builder.getI32Type())};
 }
 
 SmallVector<hk_tensor_map_abi>

@@ -58,7 +58,7 @@ private:
   }
   void writeType(VariantOp variant) {
     auto tile = cast<AttentionBackwardTileAttr>(variant.getTile());
-    bool ordered = isBulk(variant) && kernel.getShape().sums;
+    bool ordered = sumsInOrder(tile);
     os << "using " << variant.getSymName() << " = "
        << (ordered           ? "OrderedAttentionBackward"
            : isBulk(variant) ? "BulkAttentionBackward"

@@ -69,9 +69,11 @@ public:
         kernel, cast<AttentionBackwardTileAttr>(variant.getTile()));
   }
 
-  SmallVector<RankedTensorType>
-  getOrderedSums(KernelOp kernel, const ::hk::Target &target) const override {
-    return attentionBackwardSums(kernel, target);
+  SmallVector<OwnMemory> getOrderedSums(KernelOp kernel,
+                                        const ::hk::Target &target,
+                                        OpBuilder &builder,
+                                        ValueRange symbols) const override {
+    return attentionBackwardSums(kernel, target, builder, symbols);
   }
 
   LogicalResult emit(KernelOp kernel, const ::hk::Target &, StringRef prefix,

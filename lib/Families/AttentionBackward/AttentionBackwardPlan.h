@@ -54,12 +54,14 @@ public:
 
   /// Whether the warp-specialised loop of sm_90a can compute the kernel.
   Verdict getBulkVerdict(const ::hk::Target &target) const;
-  /// Whether blocks of that may sum dq in order, and it pays.
+  /// Whether blocks of that may sum dq in order, and it may pay.
   Verdict getOrderedVerdict(const ::hk::Target &target) const;
-  /// The launch that does.
-  ::hk::OrderedBackwardSizes getOrderedSizes() const;
-  /// Heads of a group that its blocks walk over.
+  /// Whether they then do in every call: all sizes are known.
+  bool isOrderedForAll() const;
+  /// Heads of a group that their blocks walk over, and how many such there are
+  /// of a sequence.
   int64_t getOrderedHeads() const;
+  int64_t getOrderedPairs() const;
 
 private:
   AttentionBackwardPlan(KernelOp kernel, AttentionBackwardOp op)
@@ -73,12 +75,15 @@ private:
 };
 
 bool isWarpSpecialised(AttentionBackwardTileAttr tile);
+bool sumsInOrder(AttentionBackwardTileAttr tile);
 /// Of queries, gradients, keys and values; none for other tiles.
 SmallVector<hk_tensor_map_abi>
 attentionBackwardTensorMaps(KernelOp kernel, AttentionBackwardTileAttr tile);
 /// Family::getOrderedSums.
-SmallVector<RankedTensorType> attentionBackwardSums(KernelOp kernel,
-                                                    const ::hk::Target &target);
+SmallVector<OwnMemory> attentionBackwardSums(KernelOp kernel,
+                                             const ::hk::Target &target,
+                                             OpBuilder &builder,
+                                             ValueRange symbols);
 
 // Family entry points, one file each.
 LogicalResult addAttentionBackwardVariants(KernelOp kernel,

@@ -12,9 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Launch.h"
 #include "../TileReport.h"
-#include "AttentionBackwardPlan.h"
+#include "AttentionBackwardOrdered.h"
 #include "hk/Contract/Capability.h"
 
 using namespace mlir;
@@ -43,6 +42,10 @@ public:
     Choice choice = choose(tiles);
     if (!choice.any)
       return reportNoTile(tiles);
+    if (choice.ordered)
+      build(*choice.ordered, orderedUse());
+    if (choice.ordered && orderedUse() == Use::Always)
+      return success();
     if (choice.bulk)
       build(*choice.bulk, bulkUse());
     if (!choice.bulk || bulkUse() != Use::Always)
@@ -53,9 +56,9 @@ public:
 private:
   /// For which sizes a variant is, of those that the ones before leave.
   enum class Use { Never, Sometimes, Always };
-  /// The first tile that is legal, and the first that all sizes can take.
+  /// The first tile of each kind that is legal; `any`: that all sizes can take.
   struct Choice {
-    std::optional<AttentionBackwardTile> bulk, any;
+    std::optional<AttentionBackwardTile> ordered, bulk, any;
   };
 
   bool isBulk(const AttentionBackwardTile &tile) const {
@@ -76,6 +79,10 @@ private:
                : Use::Sometimes;
   }
 
+  Use orderedUse() const {
+    return kernel.isOrderedForAll() ? Use::Always : Use::Sometimes;
+  }
+
   Choice choose(ArrayRef<AttentionBackwardTile> tiles) {
     TileReport report(kernel.getKernel(), log);
     if (::hk::hasCopyEngine(target) && !bulk.accepted())
@@ -91,10 +98,12 @@ private:
       report.add(textOf(tile), verdict, ldsOf(tile));
       if (!verdict.accepted() || (isBulk(tile) && bulkUse() == Use::Never))
         continue;
-      if (!choice.bulk && !choice.any)
+      if (!choice.ordered && !choice.bulk && !choice.any)
         report.chooseLast();
-      std::optional<AttentionBackwardTile> &place =
-          isBulk(tile) ? choice.bulk : choice.any;
+      std::optional<AttentionBackwardTile> &place = ::hk::sumsInOrder(tile)
+                                                        ? choice.ordered
+                                                    : isBulk(tile) ? choice.bulk
+                                                                   : choice.any;
       if (!place)
         place = tile;
     }
@@ -118,6 +127,8 @@ private:
     addVariant(kernel.getKernel(), DimSymbols::ofKernel(kernel.getKernel()),
                attrOf(tile), ::hk::attentionBackwardThreads(target.arch, tile),
                ldsOf(tile), [&](LaunchBuilder &launch) {
+                 if (::hk::sumsInOrder(tile))
+                   return orderedDims(launch, use);
                  LaunchDims grid = launchDims(launch, tile);
                  if (use == Use::Sometimes)
                    grid.condition = isForBulk(launch);
@@ -192,18 +203,23 @@ private:
                                             kernel.getOperands().query, 0)));
   }
 
+  /// Those that own keys and finish dq, then the heads of dsink.
+  LaunchDims orderedDims(LaunchBuilder &launch, Use use) {
+    OrderedBackwardLaunch sizes(kernel, target, launch);
+    bool sinks = kernel.getOperands().dsink >= 0;
+    int64_t heads = sinks ? kernel.getGroup() * kernel.getKeyHeads() : 0;
+    LaunchDims grid =
+        launch.grid(launch.add(sizes.blocks, launch.constant(heads)));
+    if (use == Use::Sometimes)
+      grid.condition = sizes.getPays();
+    return grid;
+  }
+
   /// The groups of dsink, then the tiles of keys, then those of queries, then
   /// those of dbias.
   LaunchDims launchDims(LaunchBuilder &launch,
                         const AttentionBackwardTile &tile) {
     const AttentionBackwardOperands &operands = kernel.getOperands();
-    if (isBulk(tile) && ::hk::sumsInOrder(tile)) {
-      int64_t heads = kernel.getGroup() * kernel.getKeyHeads();
-      int64_t sinks = operands.dsink >= 0 ? heads : 0;
-      return launch.grid(
-          launch.constant(sinks + kernel.getOrderedSizes().blocks()),
-          launch.constant(1));
-    }
     Value blocks = launch.constant(operands.dsink >= 0 ? kernel.getGroup() : 0);
     if (operands.dkey >= 0 || operands.dvalue >= 0)
       blocks =

@@ -154,6 +154,29 @@ struct BulkBackwardWalk : BulkBackwardConfig<S, T> {
   HK_MEM static BackwardRange rangeOf(const BackwardBlock &w, i64 own) {
     return kKeys ? queriesOf<S>(w, own) : keysOf<S>(w, own);
   }
+  /// The same of row `row` of the block, empty behind its last one where dq is
+  /// summed. That in words, of which registers hold more: what 2^30 rows sum
+  /// fits into no memory.
+  HK_MEM static void rangeOf(const BackwardBlock &w, int row, int &begin,
+                             int &end) {
+    if constexpr (!sumsInOrder(T)) {
+      BackwardRange range = rangeOf(w, i64(w.first) + row);
+      begin = int(range.begin);
+      end = int(range.end);
+    } else {
+      constexpr i64 most = 1 << 30;
+      int own = w.first + row + w.queries - w.keys;
+      begin = 0;
+      end = w.queries;
+      if constexpr (S.causal)
+        begin = maxOf(begin, own);
+      if constexpr (S.windowRight >= 0)
+        begin = maxOf(begin, own - int(minOf(S.windowRight, most)));
+      if constexpr (S.windowLeft >= 0)
+        end = minOf(end, own + int(minOf(S.windowLeft, most)) + 1);
+      end = own < w.queries ? end : begin; // behind the last key
+    }
+  }
   HK_MEM static Steps stepsOf(const BackwardBlock &w) {
     i64 begin = rangeOf(w, w.first).begin;
     i64 end = rangeOf(w, i64(w.first) + w.count - 1).end;

@@ -21,13 +21,19 @@ namespace hk {
 
 /// Queries and gradients come in boxes of T.walked rows, keys and values of
 /// twice as many.
-template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
+template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O,
+          class Layout = typename BulkBackwardWalk<S, T, O>::Layout>
 struct BulkBackwardLoader {
   using Walk = BulkBackwardWalk<S, T, O>;
   using Step = typename Walk::Step;
   static constexpr bool kKeys = O == Own::Keys;
+  /// Where dq is summed in order too many products are in flight for those who
+  /// multiply to clear what boxes bring from behind a sequence, and keys that
+  /// are not there add to dq. This warp does it, before it says that they came.
+  static constexpr bool kClears =
+      sumsInOrder(T) && S.sequence == SequenceLayout::Ragged;
 
-  typename Walk::Layout lds;
+  Layout lds;
   /// Of queries, gradients, keys, values.
   const TensorMap *maps;
   /// Of the group, that of owned queries.
@@ -35,14 +41,15 @@ struct BulkBackwardLoader {
   /// From the last step to the first.
   bool down = false;
   BackwardBlock w = {};
+  /// Boxes that ended behind the sequence so far.
+  u32 partial = 0;
 
   HK_MEM void run(const AttentionBackwardArgs<S> &a) {
     w = lds.getBlock();
     typename Walk::Steps steps = Walk::stepsOf(w);
     if (steps.count() == 0)
       return;
-    if (laneId() == 0)
-      loadOwned();
+    loadOwned();
     Step at = steps.begin(down);
     at.head = head;
     Numbers numbers = numbersAt(a, at);
@@ -54,8 +61,7 @@ struct BulkBackwardLoader {
         storeNumbers(lds.deltas(place.stage), numbers.delta);
         waveBarrier();
       }
-      if (laneId() == 0)
-        loadWalked(place.stage, at);
+      loadWalked(place.stage, at);
       at = steps.next(at);
       if (int(use) + 1 < steps.count())
         numbers = numbersAt(a, at);
@@ -117,14 +123,44 @@ private:
     load<Walk::kHeadPanels, ROWS, box>(heads, maps[side], full, at);
     load<Walk::kValuePanels, ROWS, box>(values, maps[side + 1], full, at);
   }
-  HK_MEM void loadOwned() const {
-    loadSide<O, Walk::kOwned>(lds.ownedHead(), lds.ownedValue(),
-                              lds.ownedFull(), w.first, head);
+  /// By all lanes: `left` rows of the side's sequence are ROWS or fewer.
+  template <Own SIDE, int ROWS>
+  HK_MEM void bring(u32 heads, u32 values, LdsBarrier full, int first,
+                    int headOfGroup, int left) {
+    if constexpr (kClears) {
+      if (left < ROWS) {
+        LdsBarrier come = lds.partial();
+        if (laneId() == 0)
+          loadSide<SIDE, ROWS>(heads, values, come, first, headOfGroup);
+        come.waitTogether(partial++ & 1);
+        clear<Walk::kPanels, ROWS>(heads, left);
+        if (laneId() == 0)
+          full.arrive();
+        return;
+      }
+    }
+    if (laneId() == 0)
+      loadSide<SIDE, ROWS>(heads, values, full, first, headOfGroup);
   }
-  HK_MEM void loadWalked(u32 stage, Step at) const {
-    loadSide<otherOwn(O), Walk::kRows>(lds.head(stage), lds.value(stage),
-                                       lds.full(stage), at.tile * Walk::kRows,
-                                       at.head);
+  /// Rows from `first` on of PANELS panels.
+  template <int PANELS, int ROWS> HK_MEM static void clear(u32 at, int first) {
+    constexpr int unit = 16, inRow = kBulkRowBytes / unit;
+    HK_UNROLL for (int panel = 0; panel < PANELS;
+                   ++panel) for (int i = first * inRow + laneId();
+                                 i < ROWS * inRow; i += kWave)
+        clearLds16(at + panel * ROWS * kBulkRowBytes + i * unit);
+    publishToCopies();
+    waveBarrier();
+  }
+  HK_MEM void loadOwned() {
+    bring<O, Walk::kOwned>(lds.ownedHead(), lds.ownedValue(), lds.ownedFull(),
+                           w.first, head, w.count);
+  }
+  HK_MEM void loadWalked(u32 stage, Step at) {
+    int first = at.tile * Walk::kRows;
+    bring<otherOwn(O), Walk::kRows>(lds.head(stage), lds.value(stage),
+                                    lds.full(stage), first, at.head,
+                                    (kKeys ? w.queries : w.keys) - first);
   }
 };
 

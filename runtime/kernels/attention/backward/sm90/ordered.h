@@ -33,13 +33,14 @@ template <AttentionBackwardSpec S, AttentionBackwardTile T, int KEYHEADS>
 struct OrderedAttentionBackward {
   using Walk = OrderedBackwardWalk<S, T>;
   using Shared = typename Walk::Shared;
-  using Grid = OrderedBackwardGrid<S, T>;
-  using Work = typename Grid::Work;
+  using Grid = OrderedBackwardGrid<S, T, u32(KEYHEADS)>;
   static constexpr int kThreads = Walk::kThreads;
 
   HK_MEM static void run(const AttentionBackwardArgs<S> &a,
                          const TensorMap *maps, BlockId id, Shared &shared) {
-    Grid grid(a, KEYHEADS);
+    if constexpr (S.sequence == SequenceLayout::Ragged)
+      beginAfterLast(); // offsets may be a result of the launch before
+    Grid grid(a);
     if constexpr (S.dsink)
       if (id.x >= u32(grid.blocks())) {
         u32 head = id.x - u32(grid.blocks());
@@ -47,26 +48,22 @@ struct OrderedAttentionBackward {
         return sinkGradient<S, kThreads>(a, head % S.group, head / S.group,
                                          reinterpret_cast<float *>(&shared));
       }
-    Work work = grid.workOf(id.x);
-    if (work.pair >= u32(grid.pairs)) // there is none so far in front
-      return beginAfterLast();
+    OrderedWork work;
     BackwardBlock w;
-    u32 tile = work.owns ? work.tile : 0, keyHead = work.keyHead();
-    locateBackward<S, Own::Keys>(a,
-                                 keyHead / KEYHEADS * u32(grid.ownTiles) + tile,
-                                 keyHead % KEYHEADS, T.rows, w);
+    if (!grid.find(a, id.x, work, w))
+      return beginAfterLast();
     if (work.owns)
       return runOwned(a, maps, w, work, shared);
     beginAfterLast();
-    OrderedBackwardFinisher<S, T>::run(
-        a, w, OrderedTiles<S, T>(w, KEYHEADS, work.part()), work.tile);
+    OrderedBackwardFinisher<S, T, Grid::kFinishedHeads>::run(
+        a, w, OrderedTiles<S, T>(w, KEYHEADS, work.head), work.tile);
   }
 
 private:
   HK_MEM static void runOwned(const AttentionBackwardArgs<S> &a,
                               const TensorMap *maps, const BackwardBlock &w,
-                              Work work, Shared &shared) {
-    u32 part = u32(sameInWarp(int(work.part())));
+                              OrderedWork work, Shared &shared) {
+    u32 head = u32(sameInWarp(int(work.head)));
     bool down = work.down;
     typename Walk::Layout lds(shared);
     begin(maps, lds);
@@ -78,14 +75,15 @@ private:
       giveRegisters<Walk::kCopyRegisters>();
       int warp = sameInWarp(waveId() % kGroupWarps);
       if (warp == 0)
-        BulkBackwardLoader<S, T, Own::Keys>{lds, maps, int(part) * Walk::kHeads,
-                                            down}
+        BulkBackwardLoader<S, T, Own::Keys, typename Walk::Layout>{
+            lds, maps, int(head), down}
             .run(a);
       else if (warp == 1 && laneId() == 0)
-        OrderedBackwardAdder<S, T>{lds, KEYHEADS, part, down}.run(a);
+        OrderedBackwardAdder<S, T>{lds, KEYHEADS, head, down}.run(a);
     } else {
       takeRegisters<Walk::kProductRegisters>();
-      OrderedBackwardProducts<S, T>(lds, group, down).run(a, KEYHEADS, part);
+      OrderedBackwardProducts<S, T, KEYHEADS>(lds, group, down)
+          .run(a, head / Walk::kHeads);
     }
   }
 
@@ -94,6 +92,8 @@ private:
     if (threadId() == 0) {
       HK_UNROLL for (int i = 0; i < 4; ++i) maps[i].prefetch();
       lds.initBarriers();
+      if constexpr (S.sequence == SequenceLayout::Ragged)
+        lds.partial().init(1);
       HK_UNROLL for (u32 s = 0; s < Walk::kSumStages; ++s) {
         lds.sumsFull(s).init(Walk::kGroups * kGroupWarps);
         lds.sumsEmpty(s).init(1);

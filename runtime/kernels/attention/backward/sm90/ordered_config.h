@@ -26,42 +26,128 @@
 
 namespace hk {
 
+/// What a block does: it owns keys, and walks queries up or down; or it
+/// finishes tiles of queries.
+struct OrderedWork {
+  /// The first head of the group; the tile of keys, or of kOrderedTilesEach
+  /// tiles of queries.
+  u32 head, tile;
+  bool owns, down;
+};
+
 /// Sizes of a launch, and what a block of it does.
-template <AttentionBackwardSpec S, AttentionBackwardTile T>
+template <AttentionBackwardSpec S, AttentionBackwardTile T, u32 KEYHEADS>
 struct OrderedBackwardGrid : OrderedBackwardSizes {
   static constexpr int kHeads = kOrderedHeads<S>;
   /// Pairs of a key head.
   static constexpr u32 kParts = u32(S.group / kHeads);
-  /// Of block i: owned keys, down or not, or finished tiles, or nothing.
-  struct Work {
-    u32 pair, tile;
-    bool owns, down;
-    /// Among the key heads of all sequences; the part of its group.
-    HK_MEM u32 keyHead() const { return pair / kParts; }
-    HK_MEM u32 part() const { return pair % kParts; }
-  };
+  /// Heads that a finishing block has tiles of.
+  static constexpr int kFinishedHeads = kHeads;
 
-  HK_MEM explicit OrderedBackwardGrid(const AttentionBackwardArgs<S> &a,
-                                      u32 keyHeads)
+  HK_MEM explicit OrderedBackwardGrid(const AttentionBackwardArgs<S> &a)
       : OrderedBackwardSizes(orderedBackwardSizes(
-            T, a.batch * keyHeads * kParts, kHeads, a.queries, a.keys)) {}
+            T, a.batch * KEYHEADS * kParts, kHeads, a.queries, a.keys)) {}
 
-  HK_MEM Work workOf(u32 i) const {
+  /// Block i; false: it has nothing to do.
+  HK_MEM bool find(const AttentionBackwardArgs<S> &a, u32 i, OrderedWork &work,
+                   BackwardBlock &w) const {
+    u32 pair = workOf(i, work);
+    if (pair >= u32(pairs)) // there is none so far in front
+      return false;
+    u32 keyHead = pair / kParts;
+    work.head = pair % kParts * kHeads;
+    return locateBackward<S, Own::Keys>(
+        a, keyHead / KEYHEADS * u32(ownTiles) + (work.owns ? work.tile : 0),
+        keyHead % KEYHEADS, T.rows, w);
+  }
+
+private:
+  HK_MEM u32 workOf(u32 i, OrderedWork &work) const {
     u32 up = u32(pairs - reversed()), each = u32(ownTiles + finishers);
     if (i < up * each) {
-      u32 pair = i / each, in = i % each;
+      u32 in = i % each;
+      work = {0, u32(ownTiles) - 1 - in, true, false};
       if (in < u32(ownTiles))
-        return {pair, u32(ownTiles) - 1 - in, true, false};
-      return {pair - u32(kOrderedPairsBehind), in - u32(ownTiles), false,
-              false};
+        return i / each;
+      work = {0, in - u32(ownTiles), false, false};
+      return i / each - u32(behind());
     }
     i -= up * each;
     u32 down = u32(reversed());
-    if (i < down * u32(ownTiles))
-      return {up + i % down, i / down, true, true};
+    if (i < down * u32(ownTiles)) {
+      work = {0, i / down, true, true};
+      return up + i % down;
+    }
     i -= down * u32(ownTiles);
-    return {u32(unfinished()) + i / u32(finishers), i % u32(finishers), false,
-            false};
+    work = {0, i % u32(finishers), false, false};
+    return u32(unfinished()) + i / u32(finishers);
+  }
+};
+
+/// The same of sequences whose sizes only the device knows. The pairs of a
+/// sequence follow each other and have equally many places, as many as there
+/// are between the first tile of keys of it and of the next one (raggedTile);
+/// those behind its last tile are empty. The last pairs of the last sequence go
+/// the other way. Blocks that finish come last, each for one head.
+template <AttentionBackwardSpec S, AttentionBackwardTile T, u32 KEYHEADS>
+  requires(S.sequence == SequenceLayout::Ragged)
+struct OrderedBackwardGrid<S, T, KEYHEADS> {
+  static constexpr int kHeads = kOrderedHeads<S>;
+  static constexpr u32 kParts = u32(S.group / kHeads);
+  static constexpr int kFinishedHeads = 1;
+  static constexpr u32 kPairs = KEYHEADS * kParts;
+  static constexpr u32 kAllHeads = KEYHEADS * u32(S.group);
+  static constexpr u32 kReversed =
+      kPairs < kOrderedPairsReversed ? kPairs : u32(kOrderedPairsReversed);
+  static constexpr i64 kFinished = T.walked * kOrderedTilesEach;
+  u32 keyTiles, queryTiles;
+
+  HK_MEM explicit OrderedBackwardGrid(const AttentionBackwardArgs<S> &a)
+      : keyTiles(u32(backwardTiles<S, Own::Keys, 1>(a, T.rows))),
+        queryTiles(u32(backwardTiles<S, Own::Rows, 1>(a, kFinished))) {}
+  HK_MEM u32 blocks() const {
+    return keyTiles * kPairs + queryTiles * kAllHeads;
+  }
+
+  HK_MEM bool find(const AttentionBackwardArgs<S> &a, u32 i, OrderedWork &work,
+                   BackwardBlock &w) const {
+    if (a.batch < 0)
+      return false;
+    if (i < keyTiles * kPairs)
+      return findOwned(a, i, work, w);
+    i -= keyTiles * kPairs;
+    u32 head = i % kAllHeads;
+    if (!locateBackward<S, Own::Rows, 1>(a, i / kAllHeads, head / S.group,
+                                         kFinished, w))
+      return false;
+    work = {head % S.group, u32(w.first / kFinished), false, false};
+    return true;
+  }
+
+private:
+  HK_MEM bool findOwned(const AttentionBackwardArgs<S> &a, u32 i,
+                        OrderedWork &work, BackwardBlock &w) const {
+    i64 b = raggedSequence(a.kvOffsets, a.batch, 1, T.rows, i / kPairs);
+    u32 first = u32(raggedTile(a.kvOffsets[b], T.rows, b));
+    u32 end = b == a.batch ? keyTiles
+                           : u32(raggedTile(a.kvOffsets[b + 1], T.rows, b + 1));
+    u32 place = i - first * kPairs, each = end - first, pair = place / each;
+    u32 tile = place % each, up = kPairs - kReversed;
+    bool down = b == a.batch - 1 && pair >= up;
+    if (down) {
+      place -= up * each;
+      pair = up + place % kReversed;
+      tile = place / kReversed;
+    }
+    if (!locateBackward<S, Own::Keys>(a, first, pair / kParts, T.rows, w))
+      return false;
+    u32 tiles = u32(w.keys + T.rows - 1) / T.rows;
+    if (tile >= tiles)
+      return false;
+    work = {pair % kParts * kHeads, down ? tile : tiles - 1 - tile, true, down};
+    w.first = i32(work.tile * T.rows);
+    w.count = minOf(w.keys - w.first, T.rows);
+    return true;
   }
 };
 
@@ -119,6 +205,8 @@ struct OrderedBackwardWalk : BulkBackwardWalk<S, T, Own::Keys> {
     HK_MEM LdsBarrier sumsEmpty(u32 stage) const {
       return {sumsFull(kSumStages).at + 8 * stage};
     }
+    /// A box that ends behind its sequence has come.
+    HK_MEM LdsBarrier partial() const { return {sumsFull(0).at - 8}; }
   };
 };
 

@@ -28,7 +28,7 @@
 
 namespace hk {
 
-template <AttentionBackwardSpec S, AttentionBackwardTile T>
+template <AttentionBackwardSpec S, AttentionBackwardTile T, u32 KEYHEADS>
 class OrderedBackwardProducts : BulkBackwardProducts<S, T, Own::Keys> {
   using Base = BulkBackwardProducts<S, T, Own::Keys>;
   using Walk = OrderedBackwardWalk<S, T>;
@@ -41,6 +41,7 @@ class OrderedBackwardProducts : BulkBackwardProducts<S, T, Own::Keys> {
   using typename Base::Values;
   using typename Base::Words;
   using Sums = ColumnChain<S.type, S.headDim / Walk::kGroups, T.rows>;
+  static constexpr u32 kParts = OrderedBackwardGrid<S, T, KEYHEADS>::kParts;
   static_assert(S.headDim == 128 && S.dk && S.dv);
 
 public:
@@ -48,7 +49,7 @@ public:
       : Base(lds, 0, group), lds(lds), down(down) {}
 
   /// `part`: of the heads of the group.
-  HK_MEM void run(const AttentionBackwardArgs<S> &a, u32 keyHeads, u32 part) {
+  HK_MEM void run(const AttentionBackwardArgs<S> &a, u32 part) {
     typename Heads::Registers heads;
     typename Values::Registers values;
     HK_UNROLL for (float &v : heads) v = 0;
@@ -64,8 +65,8 @@ public:
     if (steps.count() > 0)
       walk(a, steps, heads, values);
     w = lds.getBlock();
-    if constexpr (OrderedBackwardGrid<S, T>::kParts > 1)
-      if (!sumOfGroup(OrderedKeys<S, T>(a, w, keyHeads), part, heads, values))
+    if constexpr (kParts > 1)
+      if (!sumOfGroup(OrderedKeys<S, T>(a, w, KEYHEADS), part, heads, values))
         return;
     BackwardResults<S, Own::Keys> results = resultsOf<S, Own::Keys>(a, w);
     this->template store<S.headDim>(w, results.head, heads, a.scale);
@@ -86,7 +87,7 @@ private:
       keys.add(0, heads);
       keys.add(Heads::kRegisters, values);
     }
-    if (part + 1 == OrderedBackwardGrid<S, T>::kParts)
+    if (part + 1 == kParts)
       return true;
     keys.leave(0, heads);
     keys.leave(Heads::kRegisters, values);

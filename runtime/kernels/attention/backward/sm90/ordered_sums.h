@@ -23,16 +23,31 @@
 
 namespace hk {
 
-/// The tiles of queries of a pair, one head after the other.
+/// Tiles of queries that all sequences and heads have room for. Computed where
+/// it is needed: a register that kept it through the steps would be spilled.
+template <AttentionBackwardSpec S, AttentionBackwardTile T>
+HK_DEV u32 orderedParts(AttentionBackwardArgs<S> a, u32 keyHeads) {
+  u32 queries = u32(a.queries);
+  settleWord(queries);
+  a.queries = queries;
+  return u32(backwardTiles<S, Own::Rows, 1>(a, T.walked)) * keyHeads * S.group;
+}
+
+/// The tiles of queries of some heads, one head after the other.
 template <AttentionBackwardSpec S, AttentionBackwardTile T>
 struct OrderedTiles {
-  static constexpr int kHeads = kOrderedHeads<S>;
   int each; // of a head
-  int head; // of the group, the pair's first
+  int head; // of the group, the first
   u32 first;
-  HK_MEM OrderedTiles(const BackwardBlock &w, u32 keyHeads, u32 part)
-      : each((w.queries + T.walked - 1) / T.walked), head(int(part) * kHeads),
-        first(((u32(w.sequence) * keyHeads + w.head) * S.group + head) * each) {
+  HK_MEM OrderedTiles(const BackwardBlock &w, u32 keyHeads, u32 head)
+      : each((w.queries + T.walked - 1) / T.walked), head(int(head)),
+        first(firstOf(w, keyHeads) +
+              (u32(w.head) * S.group + head) * u32(each)) {}
+  HK_MEM u32 firstOf(const BackwardBlock &w, u32 keyHeads) const {
+    u32 heads = keyHeads * S.group;
+    if constexpr (S.sequence == SequenceLayout::Ragged)
+      return u32(raggedTile(w.queryStart, T.walked, w.sequence)) * heads;
+    return u32(w.sequence) * heads * u32(each);
   }
   HK_MEM i64 at(int head, int tile) const {
     return first + u32(head * each + tile);
@@ -44,13 +59,13 @@ template <AttentionBackwardSpec S, AttentionBackwardTile T>
 struct OrderedBackwardAdder {
   using Walk = OrderedBackwardWalk<S, T>;
   typename Walk::Layout lds;
-  u32 keyHeads, part;
+  u32 keyHeads, head;
   bool down;
 
   HK_MEM void run(const AttentionBackwardArgs<S> &a) const {
     BackwardBlock w = lds.getBlock();
     typename Walk::Steps steps = Walk::stepsOf(w);
-    OrderedTiles<S, T> tiles(w, keyHeads, part);
+    OrderedTiles<S, T> tiles(w, keyHeads, head);
     auto step = steps.begin(down);
     for (u32 use = 0; int(use) < steps.count(); ++use) {
       add(a, tiles.at(step.head, step.tile), turnOf(w, step.tile), use);
@@ -95,11 +110,13 @@ template <AttentionBackwardSpec S, AttentionBackwardTile T> struct OrderedKeys {
 
   HK_MEM OrderedKeys(const AttentionBackwardArgs<S> &a, const BackwardBlock &w,
                      u32 keyHeads) {
-    u32 heads = u32(a.batch) * keyHeads * S.group;
-    u32 parts = heads * (u32(w.queries + T.walked - 1) / T.walked);
-    u32 keys = (u32(w.sequence) * keyHeads + w.head) *
-                   (u32(w.keys + T.rows - 1) / T.rows) +
-               u32(w.first) / T.rows;
+    u32 parts = orderedParts<S, T>(a, keyHeads);
+    u32 each = u32(w.keys + T.rows - 1) / T.rows;
+    u32 keys = u32(w.head) * each + u32(w.first) / T.rows;
+    if constexpr (S.sequence == SequenceLayout::Ragged)
+      keys += u32(raggedTile(w.keyStart, T.rows, w.sequence)) * keyHeads;
+    else
+      keys += u32(w.sequence) * keyHeads * each;
     sums = (Global<f32x4>)(a.sums + i64(parts) * Walk::kSumFloats +
                            keys * orderedKeyFloats(T, S.headDim, S.valueDim)) +
            threadId();
@@ -118,8 +135,8 @@ template <AttentionBackwardSpec S, AttentionBackwardTile T> struct OrderedKeys {
   }
 };
 
-/// Whole sums of some tiles of queries of a pair, to dq.
-template <AttentionBackwardSpec S, AttentionBackwardTile T>
+/// Whole sums of some tiles of queries of HEADS heads, to dq.
+template <AttentionBackwardSpec S, AttentionBackwardTile T, int HEADS>
 struct OrderedBackwardFinisher {
   using Walk = OrderedBackwardWalk<S, T>;
   static constexpr int kThreads = Walk::kGroups * kWarpgroup;
@@ -132,7 +149,7 @@ struct OrderedBackwardFinisher {
                          const BackwardBlock &w,
                          const OrderedTiles<S, T> &tiles, u32 part) {
     int from = int(part) * int(kOrderedTilesEach);
-    int count = minOf(int(kOrderedTilesEach), tiles.kHeads * tiles.each - from);
+    int count = minOf(int(kOrderedTilesEach), HEADS * tiles.each - from);
     if (threadId() < count) {
       int i = from + threadId();
       SeenTiles<S, T> seen(w, i % tiles.each);
@@ -175,9 +192,8 @@ private:
     int row =
         i % tiles.each * T.walked + waveId() % kGroupWarps * 16 + laneId() / 4;
     Global<Storage<S.outType>> head =
-        a.dq + w.sequence * a.dqStride.sequence +
-        (i64(w.head) * S.group + tiles.head + i / tiles.each) *
-            a.dqStride.head +
+        viewOf<S, Own::Rows>(a.dq, a.dqStride, w).base +
+        (tiles.head + i / tiles.each) * a.dqStride.head +
         threadId() / kWarpgroup * kColumns;
     HK_UNROLL for (int r = 0; r < 2; ++r) {
       int query = row + 8 * r;

@@ -198,12 +198,9 @@ protected:
     first += laneId() % 4 * 2;
     int begin[2], end[2];
     HK_UNROLL for (int r = 0; r < 2; ++r) {
-      BackwardRange range = Walk::rangeOf(w, i64(w.first) + row + 8 * r);
-      if constexpr (sumsInOrder(T))
-        if (row + 8 * r >= w.count)
-          range = {0, 0};
-      begin[r] = int(range.begin) - first;
-      end[r] = int(range.end) - first;
+      Walk::rangeOf(w, row + 8 * r, begin[r], end[r]);
+      begin[r] -= first;
+      end[r] -= first;
     }
     HK_UNROLL for (int i = 0; i < Scores::kRegisters; ++i) {
       int walked = i / 4 * 8 + i % 2, r = i / 2 % 2;
