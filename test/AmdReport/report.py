@@ -267,7 +267,7 @@ def nothing():
     assert any("no HIP library" in m["what"] and "rocm.docs.amd.com" in m["how"] for m in found["missing"])
     found = report("device", status=2, **faulty("hipGetDeviceCount:0:100", program=pathlib.Path(
         shutil.which("python3")).resolve().name))
-    assert any("first device does not work" in m["what"] for m in found["missing"]), found["missing"]
+    assert any("device 0 does not work" in m["what"] for m in found["missing"]), found["missing"]
     bundle = WORK.parent / f"{WORK.name}.chip"
     shutil.rmtree(bundle, ignore_errors=True)
     shutil.copytree(WORK, bundle)
@@ -281,6 +281,40 @@ def nothing():
     (bundle / "manifest.json").write_text(json.dumps(manifest))
     text = command(bundle / "amd-report", status=2)
     assert "the bundle has format 99" in text, text
+
+
+def odd_machines():
+    """Several devices, a place that cannot be written, a terminal of ASCII, a Python that is too old."""
+    found = report("number", "--device", "hip:1", status=2, HIP_VISIBLE_DEVICES="0")
+    assert any("device 1 does not work: there is no device 1, of 1" in m["what"] and "HIP_VISIBLE_DEVICES is set"
+               in m["how"] for m in found["missing"]), found["missing"]
+    text = command(WORK / "amd-report", "--device", "cuda:0", status=2)
+    assert "--device=cuda:0: there are hip:0" in text, text
+    sys.path.insert(0, str(WORK / "tools" / "amd-report"))
+    sys.dont_write_bytecode = True
+    import machine
+    facts = {"libc": "", "kfd": "readable", "hip": {"runtime": "7.0.0"}}
+    for chips, how in ((["gfx1036", "gfx942"], "--device=hip:1 is gfx942"), (["gfx90a"], "may hide one"),
+                       (["gfx1100", "gfx950", "gfx950"], "--device=hip:1 is gfx950 or --device=hip:2 is gfx950")):
+        hip = {"library": "libamdhip64.so.7", "works": True, "chips": chips}
+        lacks = machine.missing(dict(facts, device={"chip": chips[0], "emulated": False}), hip,
+                                {"glibc": "2.1", "chips": ["gfx942", "gfx950"]})
+        assert [lack["stops"] for lack in lacks] == [True], lacks
+        assert f"the device is {chips[0]}; " in lacks[0]["what"] and how in lacks[0]["how"], lacks
+    for place in (WORK.parent / "absent" / "report", WORK / "manifest.json" / "report"):
+        text = command(WORK / "amd-report", "--output", place, status=2)
+        assert f"cannot write {place}.json" in text and "--output" in text and "checks" not in text, text
+    output = WORK.parent / f"{WORK.name}.\u00fcber"
+    text = command(WORK / "amd-report", "--no-times", "--minutes", 0.0001, "--output", output, status=2,
+                   PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert "\\xfcber.html and .json" in text and output.with_name(output.name + ".json").exists(), text
+    old = WORK.parent / f"{WORK.name}.old"
+    old.mkdir(exist_ok=True)
+    (old / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (old / "python3").chmod(0o755)
+    for path in (old, old / "none"):
+        text = command("/bin/sh", WORK / "amd-report", status=2, PATH=str(path))
+        assert "needs Python 3.8" in text, text
 
 
 def checkout():

@@ -58,7 +58,10 @@ def parse():
     run.add_argument("--no-peers", dest="peers", action="store_false", help="no other libraries")
     run.add_argument("--output", type=pathlib.Path, default=pathlib.Path("amd-report"),
                      help="the files are PATH.html and PATH.json (%(default)s)")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not re.fullmatch(r"hip:\d+", options.device):
+        parser.error(f"--device={options.device}: there are hip:0, hip:1 and so on")
+    return options
 
 
 def make_bundle(options, target):
@@ -109,11 +112,26 @@ def write(found, output, known):
         output.with_name(output.name + suffix).write_text(text, encoding="utf-8")
 
 
+def require_place(output):
+    """The test is long, and nothing may be left of it but what is written at its end."""
+    for suffix in (".json", ".html"):
+        path = output.with_name(output.name + suffix)
+        try:
+            new = not path.exists()
+            path.open("a").close()
+            if new:
+                path.unlink()
+        except OSError as error:
+            raise bundle.Failure(f"cannot write {path}: {error.strerror}; name another place with --output")
+
+
 def main():
+    sys.stdout.reconfigure(errors="backslashreplace")
     options = parse()
     if options.bundle:
         make_bundle(options, options.bundle)
         return 0
+    require_place(options.output)
     with tempfile.TemporaryDirectory(prefix="hk-report-") as scratch:
         folder = find_bundle(options, scratch)
         manifest = bundle.read(folder)

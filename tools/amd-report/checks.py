@@ -32,6 +32,7 @@ class Device:
 
     def __init__(self, bundle, name, silence, deadline):
         self.bundle, self.name, self.silence, self.deadline = bundle, name, silence, deadline
+        self.number = int(name[len("hip:"):])
         folder = str(bundle / "lib")
         old = os.environ.get("LD_LIBRARY_PATH")
         self.environment = dict(os.environ, LD_LIBRARY_PATH=folder + (":" + old if old else ""))
@@ -51,7 +52,8 @@ class Device:
 
     def probe(self):
         """What the HIP library says of the device, or why it says nothing."""
-        command = [sys.executable, HERE / "hip_probe.py", *filter(None, [self.environment.get("HK_HIP_LIBRARY")])]
+        library = self.environment.get("HK_HIP_LIBRARY")
+        command = [sys.executable, HERE / "hip_probe.py", self.number, *filter(None, [library])]
         text, ended = children.output(command, self.environment, self.silence, time.monotonic() + 2 * self.silence)
         last = (text or "").strip().rsplit("\n", 1)[-1]
         try:

@@ -1,8 +1,8 @@
 """Asks the HIP library what it finds. Run as a child: a broken driver may hang or crash.
 
-  hip_probe.py [LIBRARY]     prints one line of JSON
+  hip_probe.py NUMBER [LIBRARY]     prints one line of JSON
 
-It opens the first device, allocates, copies there and back, and waits: what every call of a
+It opens the device of this number, allocates, copies there and back, and waits: what every call of a
 module needs. Names of libraries are those that libhk_runtime tries (runtime/device/hip/HipApi.cpp).
 """
 
@@ -49,13 +49,21 @@ def number(library, name, *arguments, kind=ctypes.c_int):
     return value.value
 
 
-def describe(library):
+def describe(library, device):
     """Name and chip, wherever the release has them in its struct."""
     properties = ctypes.create_string_buffer(PROPERTIES_BYTES)
     newer = hasattr(library, "hipGetDevicePropertiesR0600")
-    call(library, "hipGetDevicePropertiesR0600" if newer else "hipGetDeviceProperties", properties, 0)
+    call(library, "hipGetDevicePropertiesR0600" if newer else "hipGetDeviceProperties", properties, device)
     chip = re.search(rb"gfx\d[0-9a-f]*", properties.raw[256:])
     return properties.value.decode(errors="replace"), chip[0].decode() if chip else None
+
+
+def chip_of(library, device):
+    """None where this device, which may not be the one that is tested, does not say it."""
+    try:
+        return describe(library, device)[1]
+    except Failed:
+        return None
 
 
 def copies(library):
@@ -72,7 +80,7 @@ def copies(library):
     return received.raw == sent
 
 
-def probe(chosen):
+def probe(device, chosen):
     library, name, reasons = load(chosen)
     facts = {"library": name, "reasons": reasons}
     if library is None:
@@ -83,17 +91,20 @@ def probe(chosen):
         facts["devices"] = number(library, "hipGetDeviceCount")
         for key, function in (("runtime", "hipRuntimeGetVersion"), ("driver", "hipDriverGetVersion")):
             facts[key] = number(library, function)
-        call(library, "hipSetDevice", 0)
-        facts["name"], facts["chip"] = describe(library)
-        facts["memory"] = number(library, "hipDeviceTotalMem", 0, kind=ctypes.c_size_t)
+        if not device < facts["devices"]:
+            raise Failed(f"there is no device {device}, of {facts['devices']}")
+        facts["chips"] = [chip_of(library, other) for other in range(facts["devices"])]
+        call(library, "hipSetDevice", device)
+        facts["name"], facts["chip"] = describe(library, device)
+        facts["memory"] = number(library, "hipDeviceTotalMem", device, kind=ctypes.c_size_t)
         for key, attribute in ATTRIBUTES.items():
             try:
-                facts[key] = number(library, "hipDeviceGetAttribute", attribute, 0)
+                facts[key] = number(library, "hipDeviceGetAttribute", attribute, device)
             except Failed:
                 facts[key] = None  # another release numbers it otherwise
         if hasattr(library, "hipDeviceGetPCIBusId"):
             text = ctypes.create_string_buffer(64)
-            call(library, "hipDeviceGetPCIBusId", text, 64, 0)
+            call(library, "hipDeviceGetPCIBusId", text, 64, device)
             facts["pci"] = text.value.decode()  # to find its clocks; not reported
         facts["works"] = copies(library)
     except Failed as error:
@@ -102,6 +113,6 @@ def probe(chosen):
 
 
 if __name__ == "__main__":
-    print(json.dumps(probe(sys.argv[1] if len(sys.argv) > 1 else None)), flush=True)
+    print(json.dumps(probe(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None)), flush=True)
     # Without the destructors of a driver that may be broken.
     os._exit(0)

@@ -12,6 +12,8 @@ import sys
 from private import scrub
 
 KFD = "/dev/kfd"
+#: What hides devices from HIP and changes their numbers.
+HIDING = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 HELP = "https://rocm.docs.amd.com (installation on Linux)"
 ROCM = {"gfx942": (6, 0), "gfx950": (7, 0)}  # first releases whose HIP loads code for the chip
 PACKAGES = ["torch", "triton", "aiter", "amd-aiter", "rocm", "rocm-sdk-core", "numpy"]
@@ -88,8 +90,8 @@ def number_of(text):
     return tuple(int(part) for part in re.findall(r"\d+", text or "")[:2])
 
 
-def missing(found, hip, manifest):
-    """What stops the test or parts of it: what, how to get it, and whether it stops all."""
+def missing(found, hip, manifest, number=0):
+    """What stops the test or parts of it: what, how to get it, and whether it stops all. `number`: of the device."""
     lacks = []
 
     def lack(what, how, stops=True):
@@ -108,12 +110,15 @@ def missing(found, hip, manifest):
              f"install ROCm's HIP runtime: {HELP}, or its wheel (ROCm/TheRock, RELEASES.md); a file elsewhere is "
              "named by HK_HIP_LIBRARY")
     elif not hip.get("works"):
-        lack("the HIP library loads, but the first device does not work: " + "; ".join(hip.get("reasons", [])),
-             "rocminfo and dmesg say more")
+        hiding = [name for name in HIDING if name in os.environ]
+        lack(f"the HIP library loads, but device {number} does not work: " + "; ".join(hip.get("reasons", [])),
+             "rocminfo and dmesg say more" + "".join(f"; {name} is set" for name in hiding))
     chip = found["device"]["chip"]
     if hip.get("works") and chip not in manifest["chips"]:
         lack(f"the device is {chip}; the bundle has code for {', '.join(manifest['chips'])}",
-             "choose an Instinct MI300 (gfx942) or MI350 (gfx950) with HIP_VISIBLE_DEVICES")
+             " or ".join(f"--device=hip:{i} is {other}" for i, other in enumerate(hip.get("chips") or [])
+                         if other in manifest["chips"]) or
+             "an Instinct MI300 (gfx942) or MI350 (gfx950) is needed; HIP_VISIBLE_DEVICES may hide one")
     release = number_of(found["hip"]["runtime"])
     if chip in ROCM and release and release < ROCM[chip] and not emulated:
         lack(f"HIP {found['hip']['runtime']} is older than the first that is known to have {chip}",

@@ -50,7 +50,7 @@ class Run:
         found["device"]["product"] = self.product
         found["device"]["readable"] = sorted(clocks.sources(self.pci))
         self.report["machine"] = found
-        self.report["missing"] = machine.missing(found, hip, self.manifest)
+        self.report["missing"] = machine.missing(found, hip, self.manifest, self.device.number)
         for lack in self.report["missing"]:
             self.say(f"missing: {lack['what']}\n  {lack['how']}")
         return not any(lack["stops"] for lack in self.report["missing"])
