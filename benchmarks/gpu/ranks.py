@@ -301,7 +301,7 @@ def time_norm(bench, modules):
 
     compiled = torch.compile(norm, dynamic=True)
     table = bench.results["all-reduce + residual + norm, us"] = {}
-    more = (16, 32, 48, 80, 96, 192, 256, 1024) if len(modules) > 2 else ()
+    more = (16, 24, 32, 48, 80, 96, 192, 256, 1024) if len(modules) > 2 else ()
     for rows in sorted((1, 64, 128, 512, 4096) + more):
         x = torch.randn(rows, D, device="cuda", generator=seeded(bench, rows)).bfloat16()
         r, w, s = torch.randn_like(x), torch.ones(D, device="cuda").bfloat16(), torch.empty_like(x)

@@ -107,7 +107,7 @@ constexpr int64_t mostOneShotBytes(const Target &target, int64_t ranks) {
     return INT64_MAX;
   ExchangeCalibration rates = exchangeCalibration(target);
   double more = double(ranks - 1) - 2.0 * double(ranks - 1) / double(ranks);
-  return int64_t(rates.pushUs * rates.linkGBps * 1e3 / more);
+  return int64_t(rates.secondShotUs * rates.linkGBps * 1e3 / more);
 }
 
 /// The same beside an exchange by rings and a launch behind it, where sums have
