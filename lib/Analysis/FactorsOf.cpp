@@ -100,6 +100,17 @@ static void addLoops(RowwiseOpInterface op, ShardFactors &factors) {
   }
 }
 
+/// A part of what is summed gives a term of the sum.
+static void addSummed(ReduceOp op, ShardFactors &factors) {
+  RankedTensorType type = op.getInput().getType();
+  if (op.getKind() != ReduceKind::sum)
+    return;
+  for (int64_t dim = type.getRank() - int64_t(op.getDims());
+       dim < type.getRank(); ++dim)
+    factors.add(FactorKind::Sum, "summands", type.getDimSize(dim),
+                {{op.getInput(), dim}});
+}
+
 //===----------------------------------------------------------------------===//
 // Views
 //===----------------------------------------------------------------------===//
@@ -217,6 +228,8 @@ ShardFactors mlir::hk::factorsOf(Operation *op) {
     addLoops(rowwise, factors);
   else if (isView(op))
     addView(op, factors);
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    addSummed(reduce, factors);
   return factors;
 }
 

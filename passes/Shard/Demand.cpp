@@ -13,6 +13,7 @@
 #include "hk/Analysis/State.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <numeric>
@@ -64,8 +65,12 @@ static bool impose(SmallVectorImpl<Demand::Piece> &pieces, int64_t offset,
       next += more[i++].size;
     if (at >= offset && i < more.size()) {
       const Demand::Piece &other = more[i];
+      bool whole = piece.whole || other.whole;
       if (piece.parts && other.parts && piece.parts != other.parts)
         return false;
+      if (whole && std::max(piece.parts, other.parts) > 1)
+        return false;
+      piece.whole = whole;
       piece.parts = std::max(piece.parts, other.parts);
       piece.unit = std::lcm(piece.unit, other.unit);
     }
@@ -99,24 +104,65 @@ asked(const Demand &result, const ShardFactor &factor, const FactorPlace &to,
       continue;
     if (piece.size % to.unit != 0)
       return std::nullopt;
-    pieces.push_back({piece.size / to.unit * from.unit,
-                      mayCopy(factor) ? 0 : piece.parts,
-                      std::lcm(piece.unit, to.unit) / to.unit * from.unit});
+    pieces.push_back(
+        {piece.size / to.unit * from.unit, mayCopy(factor) ? 0 : piece.parts,
+         std::lcm(piece.unit, to.unit) / to.unit * from.unit, piece.whole});
   }
   return pieces;
 }
 
 /// Why so many ranks cannot share the steps of a factor that may copy.
-static std::string copyRefusal(const ShardFactor &factor,
-                               const FactorPlace &place, const Axis &axis) {
+static std::string copyRefusal(const ShardFactor &factor, const Axis &axis) {
   return "its " + std::to_string(factor.steps) + " " + factor.what +
          ", each with " + std::to_string(factor.places.front().unit) +
          " of the " + factor.readers + ", cannot be shared by " +
-         std::to_string(axis.ranks) + " ranks of axis \"" + axis.name + "\"; " +
-         ranksThatFit([&](int64_t ranks) {
-           return partsOfPlace(factor, place, ranks).has_value();
-         }) +
-         " can";
+         std::to_string(axis.ranks) + " ranks of axis \"" + axis.name + "\"; ";
+}
+
+bool Demands::wantsColumns(ProductOpInterface product) {
+  Value result = product.getResult();
+  int64_t last = tensorType(result).getRank() - 1;
+  if (tensorType(result).isDynamicDim(last) ||
+      !canBePart(product.getRhs(), product.getRhsDim(MatmulDim::N)))
+    return false;
+  const Demand &demand = of(result, last);
+  return demand.needers.empty() && demand.ends &&
+         !llvm::all_of(demand.pieces, [](const auto &p) { return p.whole; });
+}
+
+bool Demands::canBePart(Value value, int64_t dim) {
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    auto argument = cast<BlockArgument>(value);
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return function &&
+           function.getArgAttr(argument.getArgNumber(), kStateAttrName);
+  }
+  if (isa<WeightRefOp, ConstantOp, shard::ShardOp>(op))
+    return true;
+  auto [it, isNew] = parts.try_emplace({value, dim}, true);
+  if (!isNew)
+    return it->second;
+  ShardFactors factors = factorsOf(op);
+  bool can = llvm::any_of(factors.get(), [&](const ShardFactor &factor) {
+    return factor.kind == FactorKind::Parallel &&
+           llvm::any_of(factor.places,
+                        [&](const FactorPlace &place) {
+                          return place.value == value && place.dim == dim;
+                        }) &&
+           hasPartsBeside(factor, value, op);
+  });
+  return parts[{value, dim}] = can;
+}
+
+/// Whether the other operands of `op` that the factor cuts can be parts, too.
+bool Demands::hasPartsBeside(const ShardFactor &factor, Value value,
+                             Operation *op) {
+  return llvm::all_of(factor.places, [&](const FactorPlace &place) {
+    return place.value == value || place.value.getDefiningOp() == op ||
+           (place.mayCopy && partsOfPlace(factor, place, axis.ranks) == 1) ||
+           canBePart(place.value, place.dim);
+  });
 }
 
 void Demands::addFactor(Operation *op, const ShardFactor &factor,
@@ -129,12 +175,20 @@ void Demands::addFactor(Operation *op, const ShardFactor &factor,
   }
   int64_t length = factor.steps * place.unit;
   SmallVector<Demand::Piece> pieces{{length, 0, place.unit}};
-  demand.ends |= factor.kind == FactorKind::Sum;
+  // Of two products of low rank the second is cut.
+  auto product = dyn_cast<ProductOpInterface>(op);
+  if (factor.kind == FactorKind::Sum) {
+    bool staysWhole = product && wantsColumns(product);
+    pieces.front().whole = staysWhole;
+    // Copies would be added as often as there are ranks that have them.
+    pieces.front().parts = staysWhole ? 0 : axis.ranks;
+    demand.ends |= !staysWhole;
+  }
   if (mayCopy(factor)) {
     std::optional<int64_t> parts = partsOfPlace(factor, place, axis.ranks);
     if (!parts && demand.refusal.empty()) {
       demand.refuser = op;
-      demand.refusal = copyRefusal(factor, place, axis);
+      demand.refusal = copyRefusal(factor, axis);
     }
     pieces = {{length, parts.value_or(axis.ranks), 1}};
   }
@@ -146,8 +200,8 @@ void Demands::addFactor(Operation *op, const ShardFactor &factor,
     merge(demand, result);
     std::optional<SmallVector<Demand::Piece>> more =
         asked(result, factor, other, place);
-    fits &= more &&
-            (mayCopy(factor) ? more->size() == 1 : impose(pieces, 0, *more));
+    fits &= more && (mayCopy(factor) ? more->size() == 1 && !more->front().whole
+                                     : impose(pieces, 0, *more));
   }
   if (!fits || !impose(demand.pieces, place.offset, pieces))
     demand.needers.push_back(op);
@@ -165,11 +219,14 @@ void Demands::addUse(Operation *op, Value value, int64_t dim, Demand &demand) {
   ShardFactors factors = factorsOf(op);
   for (const ShardFactor &factor : factors.get())
     for (const FactorPlace &place : factor.places)
-      if (place.value == value && place.dim == dim) {
+      if (place.value == value && place.dim == dim &&
+          (factor.kind != FactorKind::Parallel ||
+           hasPartsBeside(factor, value, op))) {
         covered = true;
         addFactor(op, factor, place, demand);
       }
-  if (!covered)
+  Demand::Piece whole{tensorType(value).getDimSize(dim), 0, 1, true};
+  if (!covered && !impose(demand.pieces, 0, whole))
     demand.needers.push_back(op);
 }
 
@@ -192,35 +249,56 @@ const Demand &Demands::of(Value value, int64_t dim) {
   return *known.try_emplace(key, std::move(made)).first->second;
 }
 
-std::optional<Segments> shards::segmentsFor(const Demand &demand,
-                                            const Axis &axis,
+static int64_t partsOf(const Demand::Piece &piece, int64_t ranks,
+                       bool cutsAll) {
+  if (piece.whole && !cutsAll)
+    return 1;
+  return piece.parts ? piece.parts : ranks;
+}
+static bool fits(const Demand::Piece &piece, int64_t ranks, bool cutsAll) {
+  int64_t parts = partsOf(piece, ranks, cutsAll);
+  return parts == 1 || piece.size % (parts * piece.unit) == 0;
+}
+
+/// The numbers of ranks among which `value` can be cut along `dim`, with no
+/// more that needs it whole than `now`. Each asks for parts of its own, as
+/// copies do.
+static std::string ranksThatCut(Value value, int64_t dim, const Demand &now,
+                                bool cutsAll) {
+  return ranksThatFit([&](int64_t ranks) {
+    Axis axis{"", ranks};
+    Demands demands(axis);
+    const Demand &demand = demands.of(value, dim);
+    return demand.refusal.empty() &&
+           demand.needers.size() <= now.needers.size() &&
+           llvm::all_of(demand.pieces, [&](const Demand::Piece &piece) {
+             return fits(piece, ranks, cutsAll);
+           });
+  });
+}
+
+std::optional<Segments> shards::segmentsFor(const Demand &demand, Value value,
+                                            int64_t dim, const Axis &axis,
+                                            bool cutsAll,
                                             std::string &refusal) {
   if (!demand.refusal.empty()) {
-    refusal = demand.refusal;
+    refusal =
+        demand.refusal + ranksThatCut(value, dim, demand, cutsAll) + " can";
     return std::nullopt;
   }
-  auto fits = [&](const Demand::Piece &piece, int64_t ranks) {
-    int64_t parts = piece.parts ? piece.parts : ranks;
-    return piece.size % (parts * piece.unit) == 0;
-  };
   Segments segments;
   for (const Demand::Piece &piece : demand.pieces) {
-    if (!fits(piece, axis.ranks)) {
+    if (!fits(piece, axis.ranks, cutsAll)) {
       refusal = std::to_string(piece.size) + " elements" +
                 (piece.unit == 1
                      ? std::string()
                      : ", in units of " + std::to_string(piece.unit) + ",") +
                 " cannot be cut in " + std::to_string(axis.ranks) +
                 " along axis \"" + axis.name + "\"; " +
-                ranksThatFit([&](int64_t ranks) {
-                  return llvm::all_of(demand.pieces, [&](const auto &other) {
-                    return fits(other, ranks);
-                  });
-                }) +
-                " can share them";
+                ranksThatCut(value, dim, demand, cutsAll) + " can share them";
       return std::nullopt;
     }
-    segments.push_back({piece.size, piece.parts ? piece.parts : axis.ranks});
+    segments.push_back({piece.size, partsOf(piece, axis.ranks, cutsAll)});
   }
   return segments;
 }

@@ -25,14 +25,16 @@ struct Demand {
     int64_t size;
     int64_t parts; // 0: as many as there are ranks
     int64_t unit;  // parts are multiples of it
+    /// Something needs all of it, on every rank.
+    bool whole = false;
   };
   /// Of the whole dim, in order.
   SmallVector<Piece> pieces;
   /// Something sums over it: the cut ends in a partial sum.
   bool ends = false;
-  /// What needs it whole.
+  /// What needs the dim whole, not just a piece.
   SmallVector<Operation *> needers;
-  /// Why so many ranks cannot share it, and what could; of which operator.
+  /// Why so many ranks cannot share it, up to what could; of which operator.
   std::string refusal;
   Operation *refuser = nullptr;
 };
@@ -50,16 +52,26 @@ private:
   void addFactor(Operation *op, const ShardFactor &factor,
                  const FactorPlace &place, Demand &demand);
 
+  /// Whether its columns are worth cutting, so that its left operand is not.
+  bool wantsColumns(ProductOpInterface product);
+  /// Whether what makes `value` can make a part of the dim.
+  bool canBePart(Value value, int64_t dim);
+  bool hasPartsBeside(const ShardFactor &factor, Value value, Operation *op);
+
   const Axis &axis;
   llvm::DenseMap<std::pair<Value, int64_t>, std::unique_ptr<Demand>> known;
+  llvm::DenseMap<std::pair<Value, int64_t>, bool> parts;
 };
 
 /// The numbers of ranks from 2 to 64 among which `fits` says that it works:
 /// "2, 3 or 6", or "no other".
 std::string ranksThatFit(function_ref<bool(int64_t)> fits);
 
-/// The segments that `demand` asks for, or why they cannot be cut.
-std::optional<Segments> segmentsFor(const Demand &demand, const Axis &axis,
+/// The segments that `demand`, that of dim `dim` of `value`, asks for, or why
+/// they cannot be cut, and among how many ranks they can. Pieces that something
+/// needs whole have one part, unless all are to be cut.
+std::optional<Segments> segmentsFor(const Demand &demand, Value value,
+                                    int64_t dim, const Axis &axis, bool cutsAll,
                                     std::string &refusal);
 
 } // namespace mlir::hk::shards

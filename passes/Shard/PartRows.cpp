@@ -16,6 +16,7 @@
 #include "hk/Analysis/Alignment.h"
 #include "hk/Dialect/HK.h"
 
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -56,9 +57,25 @@ static bool partRowsBehind(Block &block) {
   return changed;
 }
 
+/// Rows that were joined with their elements, too, and taken apart by tokens:
+/// upstream's folds of two views, which now begin at parted rows.
+static void foldViews(Block &block) {
+  RewritePatternSet patterns(block.getParentOp()->getContext());
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns,
+                                                     patterns.getContext());
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
+                                                       patterns.getContext());
+  SmallVector<Operation *> views;
+  for (Operation &op : block)
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      views.push_back(&op);
+  (void)applyOpPatternsGreedily(views, std::move(patterns));
+}
+
 void mlir::hk::partRows(Block &block) {
   if (!partRowsBehind(block))
     return;
+  foldViews(block);
   eraseUnused(block);
   scheduleBlock(block);
 }

@@ -219,6 +219,12 @@ bool States::apply(Operation *op, ArrayRef<Active> active) {
     (one.factor->kind == FactorKind::Sum ? sums : parallel) = true;
   if (sums && parallel)
     return false;
+  // What several ranks have would be added several times.
+  for (const Active &one : active)
+    if (sums && llvm::any_of(one.steps, [&](const Segment &segment) {
+          return segment.parts != axis.ranks;
+        }))
+      return false;
   SmallVector<Sharding> operands, results;
   for (Value operand : op->getOperands()) {
     operands.push_back(of(operand));
@@ -556,10 +562,14 @@ FailureOr<bool> States::cutColumns(ProductOpInterface op,
   bool large = onlyReturned && weight.hasStaticShape() &&
                ::hk::packedBytes(*dtypeOf(weight.getElementType()),
                                  weight.getNumElements()) >= kLargeHead;
-  if (!forced && !large && !(demand.needers.empty() && demand.ends))
+  bool allWhole = llvm::all_of(demand.pieces,
+                               [](const Demand::Piece &p) { return p.whole; });
+  if (!forced && !large &&
+      !(demand.needers.empty() && demand.ends && !allWhole))
     return false;
   std::string refusal;
-  std::optional<Segments> segments = segmentsFor(demand, axis, refusal);
+  std::optional<Segments> segments =
+      segmentsFor(demand, op.getResult(), to->dim, axis, forced, refusal);
   if (!segments && large && !forced)
     return false;
   if (!segments) {

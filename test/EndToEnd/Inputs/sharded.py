@@ -336,7 +336,7 @@ func.func @layer(%x: tensor<?x{hidden}xbf16> {{hk.dims = ["T", "_"]}}, %slots: t
 def recurrent():
     """A layer with a convolution and the gated delta rule, from states that it finds: three sequences, of which one has
     no line, and one no token."""
-    weights = {"in": (320, 64), "gates": (8, 64), "conv": (192, 4), "out": (64, 128)}
+    weights = {"in": (320, 64), "gates": (8, 64), "conv": (192, 4), "out": (64, 128), "up": (128, 64)}
     write_weights("recurrent.safetensors",
                   {**{n: (rng.normal(size=s) / np.sqrt(s[1]), "BF16") for n, s in weights.items()},
                    "norm": (1 + rng.normal(size=32) / 8, "BF16"), "decay": (-np.exp(rng.normal(size=4) / 4), "F32")})

@@ -5,6 +5,7 @@
 // RUN: hk-opt %s --hk-shard=mesh=tp=4 | FileCheck %s --check-prefix=FOUR
 // RUN: not hk-opt %s --hk-shard=mesh=tp=3 2>&1 | FileCheck %s --check-prefix=THREE
 
+// CHECK: hk.weight @up.tp "up" slices [#hk.weight_slice<"tp" dim 0 sizes[128] parts[2]>] : tensor<64x64xbf16>
 // CHECK: hk.weight @in.tp "in" slices [#hk.weight_slice<"tp" dim 0 sizes[32, 32, 128, 128] parts[2, 2, 2, 2]>] : tensor<160x64xbf16>
 // CHECK: hk.weight @gates.tp "gates" slices [#hk.weight_slice<"tp" dim 0 sizes[4, 4] parts[2, 2]>] : tensor<4x64xbf16>
 // CHECK: hk.weight @conv.tp "conv" slices [#hk.weight_slice<"tp" dim 0 sizes[32, 32, 128] parts[2, 2, 2]>] : tensor<96x4xbf16>
@@ -16,6 +17,7 @@
 // FOUR: hk.weight @conv.tp "conv" slices [#hk.weight_slice<"tp" dim 0 sizes[32, 32, 128] parts[2, 2, 4]>] : tensor<64x4xbf16>
 // THREE: error: its 2 key heads, each with 2 of the values', cannot be shared by 3 ranks of axis "tp"; 2 or 4 can
 // THREE: note: the product that would be cut
+hk.weight @up "up" : tensor<128x64xbf16>
 hk.weight @in "in" : tensor<320x64xbf16>
 hk.weight @gates "gates" : tensor<8x64xbf16>
 hk.weight @conv "conv" : tensor<192x4xbf16>
@@ -74,4 +76,25 @@ func.func @layer(%x: tensor<?x64xbf16>, %offsets: tensor<?xi32>, %lines: tensor<
   %r = hk.matmul %f, %wo transpose_b : tensor<?x128xbf16>, tensor<64x128xbf16> -> tensor<?x64xbf16>
   %e = hk.add %x, %r : tensor<?x64xbf16>
   return %e, %cn, %sn : tensor<?x64xbf16>, tensor<?x3x192xbf16>, tensor<?x4x16x32xf32>
+}
+
+// Rows that are joined with their elements before they are taken apart by tokens.
+// CHECK-LABEL: func.func @flat(
+// CHECK: %[[N:.*]] = hk.rms_norm {{.*}} : tensor<?x2x32xbf16>
+// CHECK-NEXT: %[[C:.*]] = tensor.collapse_shape %[[N]] {{\[\[}}0], [1, 2]] : tensor<?x2x32xbf16> into tensor<?x64xbf16>
+// CHECK-NEXT: hk.matmul %[[C]],
+func.func @flat(%x: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x64xbf16>
+  %wu = hk.weight_ref @up : tensor<128x64xbf16>
+  %wn = hk.weight_ref @norm : tensor<32xbf16>
+  %wo = hk.weight_ref @out : tensor<64x128xbf16>
+  %u = hk.matmul %x, %wu transpose_b : tensor<?x64xbf16>, tensor<128x64xbf16> -> tensor<?x128xbf16>
+  %h = tensor.expand_shape %u [[0], [1, 2]] output_shape [%t, 4, 32] : tensor<?x128xbf16> into tensor<?x4x32xbf16>
+  %r = tensor.collapse_shape %h [[0, 1], [2]] : tensor<?x4x32xbf16> into tensor<?x32xbf16>
+  %n = hk.rms_norm %r, %wn epsilon 1.0e-06 : tensor<?x32xbf16>, tensor<32xbf16>
+  %l = tensor.collapse_shape %n [[0, 1]] : tensor<?x32xbf16> into tensor<?xbf16>
+  %f = tensor.expand_shape %l [[0, 1]] output_shape [%t, 128] : tensor<?xbf16> into tensor<?x128xbf16>
+  %y = hk.matmul %f, %wo transpose_b : tensor<?x128xbf16>, tensor<64x128xbf16> -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
 }
