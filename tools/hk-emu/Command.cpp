@@ -99,6 +99,27 @@ std::string chipOf(const std::string &data) {
                                   : "";
 }
 
+/// Why no chip is known for a file, and what to do.
+std::string whyNoChip(const std::string &path, const std::string &chipName,
+                      const std::string &data) {
+  if (!chipName.empty())
+    return "--chip=" + chipName +
+           ": there are mi300x, mi325x, mi355x, gfx942 and gfx950";
+  auto begins = [&](const std::string &magic) {
+    return data.compare(0, magic.size(), magic) == 0;
+  };
+  if (begins("__CLANG_OFFLOAD_BUNDLE__") || begins("CCOB"))
+    return "'" + path +
+           "' is a bundle of code objects; take one out with "
+           "clang-offload-bundler --unbundle, or compile with "
+           "--no-gpu-bundle-output";
+  if (begins("BC\xC0\xDE"))
+    return "'" + path + "' is LLVM bitcode; link it to a code object";
+  if (!begins("\177ELF"))
+    return "'" + path + "' is no code object";
+  return "'" + path + "' is for no emulated chip; see --chip";
+}
+
 /// Turns one --arg into its bytes and, for buffers, device memory.
 /// The number that all of `text` is.
 template <class T>
@@ -259,7 +280,7 @@ std::string loadFile(const std::string &path, const std::string &chipName,
     return "cannot read '" + path + "'";
   const Chip *chip = findChip(chipName.empty() ? chipOf(file.data) : chipName);
   if (!chip)
-    return "'" + path + "' is for no emulated chip; see --chip";
+    return whyNoChip(path, chipName, file.data);
   std::string error;
   file.object = CodeObject::load(file.data.data(), file.data.size(), *chip,
                                  memory, error);
