@@ -75,3 +75,13 @@ func.func @pair(%x: tensor<16x64xbf16>, %w: tensor<256x64xbf16>) -> tensor<16x12
   %1 = hk.gated_activation silu %0 : tensor<16x256xbf16> -> tensor<16x128xbf16>
   return %1 : tensor<16x128xbf16>
 }
+
+// Right operands [K, N]: rows of 64 columns are whole lines of memory, and steps as deep
+// as where they run along k.
+// CHECK-LABEL: hk.kernel @matmul_6 gemm
+// CDNA3: hk.variant @v0 #hk.gemm_tile<bm = 32, bn = 64, bk = 128, wm = 1, wn = 2, stages = 1,
+// CDNA4: hk.variant @v0 #hk.gemm_tile<bm = 32, bn = 64, bk = 128, wm = 1, wn = 2, stages = 2,
+func.func @columns(%x: tensor<512x1024xbf16>, %w: tensor<1024x1024xbf16>) -> tensor<512x1024xbf16> {
+  %0 = hk.matmul %x, %w : tensor<512x1024xbf16>, tensor<1024x1024xbf16> -> tensor<512x1024xbf16>
+  return %0 : tensor<512x1024xbf16>
+}

@@ -359,6 +359,9 @@ constexpr double turnsClocks(const FlightCalibration &flight, double matrix,
          flight.turnClocks;
 }
 
+/// Bytes that come together from the memory of gfx942 and gfx950.
+inline constexpr double kLineBytes = 128;
+
 /// Clocks of a block of a product, its share of those that run together on a
 /// unit. A step takes as long as its products or its bytes, and what happens
 /// between barriers.
@@ -380,7 +383,11 @@ constexpr double flightBlockClocks(const Target &target,
   double reads = (bytesA * tile.wn + bytesB * tile.wm) / flight.ldsReadBytes;
   double writes = bytes / target.ldsBytesPerClock;
   double depth = tile.stages > 2 ? tile.stages - 1 : 1;
-  double step = costMax(matrix, flightClocks(flight, bytes, depth * together));
+  // Rows of B that run along its columns come in whole lines.
+  double line =
+      shape.columnsOfB ? costMax(1, kLineBytes / (tile.bn * bitsB / 8.0)) : 1;
+  double step = costMax(
+      matrix, flightClocks(flight, bytesA + bytesB * line, depth * together));
   if (together > 1)
     step = costMax(step, reads + writes);
   // Between two barriers copies through registers are written and the first

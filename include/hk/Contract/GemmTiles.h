@@ -39,11 +39,20 @@ struct GemmTileRow {
   /// Offered to products that quantise A only: those of 16 bits need twice the
   /// bytes of k for a group.
   bool onlyQuantized = false;
+  /// Offered only where the rows of B run along its columns: steps as deep as
+  /// where they run along k, as lines of memory are whole in 64 columns.
+  bool onlyColumns = false;
 };
 
 /// A row for products that quantise A.
 constexpr GemmTileRow onlyQuantized(GemmTileRow row) {
   row.onlyQuantized = true;
+  return row;
+}
+
+/// A row for products whose B is [K, N].
+constexpr GemmTileRow onlyColumns(GemmTileRow row) {
+  row.onlyColumns = true;
   return row;
 }
 
@@ -162,6 +171,7 @@ inline constexpr GemmTileRow kGemmTilesGfx942[] = {
     {32, 32, 64, 1, 1, 1, true, true},
     onlyQuantized({64, 128, 256, 2, 2, 1, true, true}),
     onlyQuantized({32, 64, 256, 1, 2, 1, true, true}),
+    onlyColumns({32, 64, 256, 1, 2, 1, true, true}),
 };
 inline constexpr GemmTileRow kGemmTilesGfx950[] = {
     pingPong(2),
@@ -179,6 +189,7 @@ inline constexpr GemmTileRow kGemmTilesGfx950[] = {
     {32, 32, 64, 1, 1, 2, true, true},
     onlyQuantized({64, 128, 256, 2, 2, 1, true, true}),
     onlyQuantized({32, 64, 256, 1, 2, 2, true, true}),
+    onlyColumns({32, 64, 256, 1, 2, 2, true, true}),
     microscaled(256, 256, 128, 2, 4, 2),
     microscaled(256, 128, 128, 4, 2, 2),
     microscaled(128, 128, 128, 2, 2, 2),
@@ -518,7 +529,7 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
     return pingPongFits(row, tile, shape);
   int32_t columns = gemmColumns(tile, shape.pair);
   bool host = target.arch == Arch::Host;
-  if (shape.staged && !row.staged)
+  if ((shape.staged && !row.staged) || (row.onlyColumns && !shape.columnsOfB))
     return false;
   if (isFp8(shape.operand) && !(shape.staged ? row.fp8Staged : row.fp8))
     return false;
