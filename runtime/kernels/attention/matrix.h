@@ -559,12 +559,10 @@ private:
     float unit = 1.f;
     if (kMayKeepUnit && a.scale > 0.f)
       unit = a.scale * kLog2E;
+    else if (smallScores(a, f))
+      scale<true>(a, w, f, rows, j);
     else
-      f.forEachScore([&](int i, int key,
-                         auto &x) __attribute__((always_inline)) {
-        constexpr int V = int(sizeof(x) / sizeof(float));
-        x = finishScore<S, V>(a, w, rows.number[i], j + key, score<S, V>(a, x));
-      });
+      scale<false>(a, w, f, rows, j);
     mask(a, w, f, rows, j, x, blocks);
     if constexpr (kSoftmax && kTileOf16)
       normaliseScores(f, rows, unit);
@@ -583,6 +581,31 @@ private:
             valueScale<S>(a, w, j + key + e);
       });
     f.values(lds + kKeyTile, firstColumn() * kElement);
+  }
+
+  /// Whether all scores of the wave are far below a soft cap, as most are. On
+  /// sm_90a a branch is dearer than what it saves.
+  HK_DEV bool smallScores(const Args &a, Fragments &f) {
+    if constexpr (!S.softcap || kArch == Arch::Sm90a)
+      return false;
+    float most = 0;
+    f.forEachScore([&](int, int, auto &x) __attribute__((always_inline)) {
+      constexpr int V = int(sizeof(x) / sizeof(float));
+      HK_UNROLL for (int e = 0; e < V; ++e) most =
+          __builtin_fmaxf(most, __builtin_fabsf(x[e]));
+    });
+    most *= __builtin_fabsf(a.scale / a.softcap);
+    return ballot(!(most < kSmallCapped)) == 0;
+  }
+  /// Products to scores.
+  template <bool SMALL>
+  HK_DEV void scale(const Args &a, const AttentionBlock &w, Fragments &f,
+                    const Rows &rows, i32 j) {
+    f.forEachScore([&](int i, int key, auto &x) __attribute__((always_inline)) {
+      constexpr int V = int(sizeof(x) / sizeof(float));
+      x = finishScore<S, V>(a, w, rows.number[i], j + key,
+                            score<S, V, SMALL>(a, x));
+    });
   }
 
   /// Scores of keys that a row does not see are replaced.

@@ -62,13 +62,17 @@ template <AttentionSpec S, class R>
 inline constexpr float kScoreUnit =
     R::kScore || S.normalizer == Normalizer::None ? 1.f : kLog2E;
 
-/// q . k to the score, in kScoreUnit.
-template <AttentionSpec S, int V, class R>
+/// Scores below this part of a soft cap are small.
+inline constexpr float kSmallCapped = 0.54f;
+/// q . k to the score, in kScoreUnit. SMALL: all of them are, the bits are the
+/// same in a quarter of the instructions.
+template <AttentionSpec S, int V, bool SMALL = false, class R>
 HK_DEV Vec<float, V> score(const AttentionArgs<S, R> &a, Vec<float, V> dot) {
   constexpr float unit = kScoreUnit<S, R>;
   if constexpr (S.softcap) {
     float inner = a.scale / a.softcap, outer = a.softcap * unit;
-    return tanh<V>(dot * inner) * outer;
+    Vec<float, V> x = dot * inner;
+    return (SMALL ? smallTanh<V>(x, x * x) : tanh<V>(x)) * outer;
   } else
     return dot * (a.scale * unit);
 }

@@ -202,17 +202,21 @@ HK_DEV Vec<float, V> copySign(Vec<float, V> magnitude, Vec<float, V> sign) {
   return bitCast<Vec<float, V>>(bits);
 }
 
+/// tanh of |x| below 0.55; x2 is x * x.
+template <int V>
+HK_DEV Vec<float, V> smallTanh(Vec<float, V> x, Vec<float, V> x2) {
+  return fma<V>(horner<V>(x2, -3.333331645e-01f, 1.333254576e-01f,
+                          -5.384785309e-02f, 2.105250582e-02f,
+                          -6.246064790e-03f) *
+                    x2,
+                x, x);
+}
+
 template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
   using F = Vec<float, V>;
   F a = __builtin_elementwise_abs(x);
-  F x2 = x * x;
   // Packed products negate what they read, but take no magnitudes.
-  F own = kVotes ? x : a;
-  F small =
-      fma<V>(horner<V>(x2, -3.333331645e-01f, 1.333254576e-01f,
-                       -5.384785309e-02f, 2.105250582e-02f, -6.246064790e-03f) *
-                 x2,
-             own, own);
+  F small = smallTanh<V>(kVotes ? x : a, x * x);
   // NaN becomes 0, or stays: it is the result in both ways. That of a
   // comparison would wait in two scalar registers for each element on AMD, so
   // the limits take none, and the power, known late, chooses: above e^1.1, a is
