@@ -288,6 +288,13 @@ static Outcome attention(Raiser &raiser, Operation *root) {
                          "expected scores [sequences, heads, queries, keys]");
   if (auto refused = readOperands(raiser, scores))
     return *refused;
+  // [sequences, heads, rows, size] each, as the product has them.
+  for (Value operand : {scores.query, scores.key, Value(last.getRhs())})
+    for (int64_t dim : {1, 3})
+      if (ShapedType::isDynamic(shapeOf(operand)[dim]))
+        return Outcome::miss(Reason::UnsupportedShape,
+                             "a number of heads or the size of one is known to "
+                             "calls only");
   if (!llvm::all_of(softmax->getUsers(), [](Operation *user) {
         return isa<MatmulOp, CastOp, SelectOp, CompareOp>(user);
       }))

@@ -23,7 +23,8 @@ NUMBERS = {"Reshape": [1], "Squeeze": [1], "Unsqueeze": [1], "Slice": [1, 2, 3, 
            "Expand": [1], "Tile": [1], "TopK": [1], "CumSum": [1], "Pow": [1], "Range": [0, 1, 2],
            "ConstantOfShape": [0], "Dropout": [1, 2], "ReduceSum": [1], "ReduceMax": [1],
            "ReduceMin": [1], "ReduceMean": [1], "ReduceSumSquare": [1], "ReduceL1": [1],
-           "ReduceL2": [1], "Resize": [1, 2, 3], "Pad": [1, 2, 3], "Trilu": [1]}
+           "ReduceL2": [1], "Resize": [1, 2, 3], "Pad": [1, 2, 3], "Trilu": [1],
+           "ReduceLogSumExp": [1]}
 # Two roundings of a type (attention rounds its weights, too) beside the package's evaluation.
 ROUNDING = {"float16": 2.0 ** -9, "bfloat16": 2.0 ** -6}
 

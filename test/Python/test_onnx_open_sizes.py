@@ -78,7 +78,25 @@ def joined(b):
     yield b.op("Gather", [flat, other], axis=0)
 
 
-@pytest.mark.parametrize("graph", [pads, triangles, counts, filled, products, joined])
+def rows(b):
+    """Means, norms and other forms along a dim of any size; one row for all, indices from the
+    end."""
+    image = b.op("Unsqueeze", ["x", b.integers(1)])
+    norm = b.op("InstanceNormalization", [image, b.weight("s", np.array([1.5], np.float32)),
+                                          b.weight("t", np.array([0.5], np.float32))])
+    yield b.op("Squeeze", [norm, b.integers(1)])
+    yield b.op("Sub", ["x", b.op("ReduceMean", ["x", b.integers(1)])])
+    yield b.op("ReduceLogSumExp", ["x", b.integers(1)])
+    yield b.op("Gather", ["x", b.integers(-1, 0)], axis=1)
+    shape = b.op("Shape", ["x"])
+    one = b.op("Reshape", [b.matrix("line", 1, 6), b.integers(1, 6)])
+    repeats = b.op("Concat", [b.op("Gather", [shape, b.integers(0)]), b.integers(1)], axis=0)
+    turned = b.op("Slice", [b.op("Tile", [one, repeats]), b.integers(5), b.integers(-7),
+                            b.integers(1), b.integers(-2)])
+    yield b.op("Add", [turned, b.op("ReduceMax", ["x", b.integers(1)])])
+
+
+@pytest.mark.parametrize("graph", [pads, triangles, counts, filled, products, joined, rows])
 def test_open_sizes(tmp_path, graph):
     b = Builder(3)
     outputs = [b.op("Identity", [name]) for name in graph(b)]

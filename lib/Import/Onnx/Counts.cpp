@@ -20,9 +20,9 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
-/// How many elements a dim of an input has, of rank 0.
-static FailureOr<Tensor> countOfDim(Node &node, const Size &size, int dtype) {
-  HK_TRY(ones, node.truths(size));
+/// How many elements `ones` has, all of which are true, of rank 0.
+static FailureOr<Tensor> countOnes(Node &node, const Tensor &ones, int dtype) {
+  Size size = ones.shape[0];
   Shape longer{size + 1};
   HK_TRY(type, node.type(dtype, longer));
   OperationState state(node.loc, CumsumOp::getOperationName());
@@ -32,6 +32,37 @@ static FailureOr<Tensor> countOfDim(Node &node, const Size &size, int dtype) {
   Tensor sums{node.b.create(state)->getResult(0), dtype, longer};
   HK_TRY(total, node.slice(sums, 0, size, 1));
   return node.reshape(total, {});
+}
+
+/// How many elements a dim of an input has.
+static FailureOr<Tensor> countOfDim(Node &node, const Size &size, int dtype) {
+  HK_TRY(ones, node.truths(size));
+  return countOnes(node, ones, dtype);
+}
+
+FailureOr<Tensor> Node::countOf(const Tensor &x, int64_t from) {
+  HK_TRY(zero, scalar(0, kInt64));
+  HK_TRY(one, scalar(1, kInt64));
+  Tensor made = one;
+  for (int64_t d = from; d < x.rank(); ++d) {
+    std::optional<int64_t> known = x.shape[d].getConstant();
+    std::optional<Tensor> factor;
+    if (known) {
+      HK_TRY(number, scalar(double(*known), kInt64));
+      factor = number;
+    } else {
+      HK_TRY(places, type(kInt64, x.shape[d]));
+      Tensor numbers{IotaOp::create(b, loc, places, x.value, uint64_t(d)),
+                     kInt64,
+                     {x.shape[d]}};
+      HK_TRY(ones, compare(ComparePredicate::ge, numbers, zero));
+      HK_TRY(number, countOnes(*this, ones, kInt64));
+      factor = number;
+    }
+    HK_TRY(next, binary<MulOp>(made, *factor));
+    made = next;
+  }
+  return made;
 }
 
 FailureOr<Tensor> Node::count(const Size &size, int dtype) {

@@ -178,8 +178,7 @@ struct Rows {
   SmallVector<int64_t> swap;
 };
 
-static FailureOr<Rows> rowsOf(Node &node, int64_t otherwise) {
-  HK_TRY(x, realInput(node));
+static FailureOr<Rows> rowsOf(Node &node, const Tensor &x, int64_t otherwise) {
   HK_TRY(axis, node.axis(node.integer("axis", otherwise), x.rank()));
   Rows rows;
   rows.swap = llvm::to_vector(llvm::seq<int64_t>(0, x.rank()));
@@ -202,7 +201,8 @@ static FailureOr<Tensor> reduceRows(Node &node, ReduceKind kind,
 
 /// d - ln(sum of e^d), d = x - the largest
 static LogicalResult logSoftmax(Node &node) {
-  HK_TRY(rows, rowsOf(node, -1));
+  HK_TRY(x, realInput(node));
+  HK_TRY(rows, rowsOf(node, x, -1));
   HK_TRY(wide, node.cast(rows.x, kFloat));
   HK_TRY(largest, reduceRows(node, ReduceKind::max, wide));
   HK_TRY(below, node.binary<SubOp>(wide, largest));
@@ -221,7 +221,11 @@ template <bool smallest> static LogicalResult argmax(Node &node) {
                        "hk takes the first of equal elements")))
     return failure();
   bool keep = node.integer("keepdims", 1) != 0;
-  HK_TRY(rows, rowsOf(node, 0));
+  HK_TRY(x, node.tensor(0));
+  // hk.topk takes reals: integers are exact in f32 below 2^24.
+  HK_TRY(real, dtypeInfo(x.dtype)->isFloat ? FailureOr<Tensor>(x)
+                                           : node.cast(x, kFloat));
+  HK_TRY(rows, rowsOf(node, real, 0));
   Tensor ordered = rows.x;
   if (smallest) {
     HK_TRY(negated, node.unary<NegOp>(ordered));
@@ -257,8 +261,8 @@ ArrayRef<Operator> mlir::hk::importer::formulaOperators() {
       {"", "Sign", 9, 1, 1, sign, ""},
       {"", "IsInf", 10, 1, 1, isInf, ""},
       {"", "LogSoftmax", 13, 1, 1, logSoftmax, ""},
-      {"", "ArgMax", 11, 1, 1, argmax<false>, "of reals, the first"},
-      {"", "ArgMin", 11, 1, 1, argmax<true>, "of reals, the first"},
+      {"", "ArgMax", 11, 1, 1, argmax<false>, "the first; integers below 2^24"},
+      {"", "ArgMin", 11, 1, 1, argmax<true>, "the first; integers below 2^24"},
   };
   return table;
 }

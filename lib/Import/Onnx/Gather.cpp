@@ -31,7 +31,7 @@ static bool isCount(Value value) {
     Operation *op = next.getDefiningOp();
     if (!op || seen.size() > kMostSteps)
       return false;
-    if (isa<IotaOp>(op))
+    if (isa<IotaOp, TopkOp>(op))
       continue;
     if (auto sums = dyn_cast<CumsumOp>(op))
       next = sums.getInput();
@@ -55,13 +55,8 @@ static FailureOr<Tensor> fromBegin(Node &node, const Tensor &indices,
                                    const Size &dim) {
   if (isCount(indices.value))
     return indices;
-  std::optional<int64_t> size = dim.getConstant();
-  if (!size)
-    return node.error() << "expected the gathered dim to have a known size, "
-                           "since an index may be negative, but got "
-                        << node.graph.symbols.describe(dim);
   HK_TRY(zero, node.scalar(0, indices.dtype));
-  HK_TRY(count, node.scalar(*size, indices.dtype));
+  HK_TRY(count, node.count(dim, indices.dtype));
   HK_TRY(moved, node.binary<AddOp>(indices, count));
   HK_TRY(below, node.compare(ComparePredicate::lt, indices, zero));
   return node.select(below, moved, indices);
@@ -106,6 +101,31 @@ static std::optional<LogicalResult> gatherSizes(Node &node) {
     made.integers->push_back((*integers)[index]);
   }
   return node.result(0, std::move(made));
+}
+
+FailureOr<Tensor> mlir::hk::importer::gatherAlong(Node &node, const Tensor &x,
+                                                  int64_t axis,
+                                                  const Tensor &indices) {
+  // hk gathers along the first dim.
+  SmallVector<int64_t> toFront{axis}, back;
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (d != axis)
+      toFront.push_back(d);
+  HK_TRY(table, node.transpose(x, toFront));
+  Shape rows = indices.shape;
+  rows.append(table.shape.begin() + 1, table.shape.end());
+  HK_TRY(made, node.type(x.dtype, rows));
+  Tensor gathered{
+      GatherRowsOp::create(node.b, node.loc, made, table.value, indices.value),
+      x.dtype, rows};
+  int64_t indexRank = indices.rank();
+  for (int64_t d = 0; d < axis; ++d)
+    back.push_back(indexRank + d);
+  for (int64_t d = 0; d < indexRank; ++d)
+    back.push_back(d);
+  for (int64_t d = axis + indexRank; d < int64_t(rows.size()); ++d)
+    back.push_back(d);
+  return node.transpose(gathered, back);
 }
 
 /// Gather of elements of a matrix whose rows were joined, by row * columns +
@@ -156,26 +176,7 @@ static LogicalResult gather(Node &node) {
   if (auto done = gatherJoined(node, x, axis, shape))
     return *done;
   HK_TRY(indices, indicesInto(node, 1, x.shape[axis]));
-  // hk gathers along the first dim.
-  SmallVector<int64_t> toFront{axis}, back;
-  for (int64_t d = 0; d < x.rank(); ++d)
-    if (d != axis)
-      toFront.push_back(d);
-  HK_TRY(table, node.transpose(x, toFront));
-  Shape rows = indices.shape;
-  rows.append(table.shape.begin() + 1, table.shape.end());
-  HK_TRY(made, node.type(x.dtype, rows));
-  Tensor gathered{
-      GatherRowsOp::create(node.b, node.loc, made, table.value, indices.value),
-      x.dtype, rows};
-  int64_t indexRank = indices.rank();
-  for (int64_t d = 0; d < axis; ++d)
-    back.push_back(indexRank + d);
-  for (int64_t d = 0; d < indexRank; ++d)
-    back.push_back(d);
-  for (int64_t d = axis + indexRank; d < int64_t(rows.size()); ++d)
-    back.push_back(d);
-  HK_TRY(result, node.transpose(gathered, back));
+  HK_TRY(result, gatherAlong(node, x, axis, indices));
   return node.result(0, result);
 }
 

@@ -109,6 +109,8 @@ public:
   /// A size of the inputs as data, of rank 0: of dims of inputs, their sums and
   /// products.
   FailureOr<Tensor> count(const Size &size, int dtype);
+  /// How many elements the dims of x from `from` on have, i64 of rank 0.
+  FailureOr<Tensor> countOf(const Tensor &x, int64_t from);
   /// A tensor of rank 0.
   FailureOr<Tensor> scalar(double value, int dtype);
   FailureOr<Tensor> constant(const Data &data, StringRef name);
@@ -160,6 +162,24 @@ struct Operator {
 const Operator *findOperator(StringRef domain, StringRef name, int opset);
 ArrayRef<Operator> allOperators();
 
+/// Elements begin, begin + step, ... of a dim, `size` of them.
+struct StridedDim {
+  int64_t axis, begin, size, step;
+};
+/// The slice of a dim of known size, by ONNX's clamping; nothing where a bound
+/// is not known.
+std::optional<StridedDim> stridedDim(int64_t axis, const Size &dim,
+                                     const Size &begin, const Size &end,
+                                     int64_t step);
+/// Input 0 as result 0, if it is integers that shapes decide, in known sizes.
+std::optional<LogicalResult> transposedIntegers(Node &node,
+                                                ArrayRef<int64_t> permutation);
+std::optional<LogicalResult> slicedIntegers(Node &node,
+                                            ArrayRef<StridedDim> dims);
+/// Elements of x along a dim; `indices` are none below zero.
+FailureOr<Tensor> gatherAlong(Node &node, const Tensor &x, int64_t axis,
+                              const Tensor &indices);
+
 /// Input `i`, indices into a dim of this size, counted from its begin.
 FailureOr<Tensor> indicesInto(Node &node, size_t i, const Size &dim);
 
@@ -180,6 +200,7 @@ ArrayRef<Operator> quantisationOperators();
 ArrayRef<Operator> integerProductOperators();
 ArrayRef<Operator> blockwiseOperators();
 ArrayRef<Operator> expertOperators();
+ArrayRef<Operator> channelOperators();
 ArrayRef<Operator> choiceOperators();
 ArrayRef<Operator> einsumOperators();
 ArrayRef<Operator> formulaOperators();

@@ -80,10 +80,9 @@ static FailureOr<Tensor> placesOf(Node &node, const Tensor &x, int64_t dim,
   return node.reshape(numbers, shape);
 }
 
-/// As many copies of the number `value` as x has elements but that its dim
-/// `dim` has `count`.
-static FailureOr<Tensor> filled(Node &node, const Tensor &x, int64_t dim,
-                                int64_t count, const Tensor &value) {
+FailureOr<Tensor> mlir::hk::importer::filledLike(Node &node, const Tensor &x,
+                                                 int64_t dim, int64_t count,
+                                                 const Tensor &value) {
   Shape shape(x.rank(), Size(1));
   shape[dim] = count;
   HK_TRY(made, node.expand(value, shape));
@@ -143,12 +142,12 @@ static FailureOr<Tensor> padDim(Node &node, const Tensor &x, int64_t dim,
         llvm::all_of(ArrayRef<Size>(made.shape).drop_front(dim), isKnown))
       return padded(node, made, dim, edges.before, edges.after, *number);
     if (edges.before) {
-      HK_TRY(front, filled(node, made, dim, edges.before, *value));
+      HK_TRY(front, filledLike(node, made, dim, edges.before, *value));
       parts.push_back(front);
     }
     parts.push_back(made);
     if (edges.after) {
-      HK_TRY(behind, filled(node, made, dim, edges.after, *value));
+      HK_TRY(behind, filledLike(node, made, dim, edges.after, *value));
       parts.push_back(behind);
     }
     return node.concat(dim, parts);

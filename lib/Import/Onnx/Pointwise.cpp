@@ -42,7 +42,8 @@ using SizeFunction = std::optional<Size> (*)(Node &node, const Size &x,
 /// tensor yet: their arithmetic is done at import.
 static bool isShapeArithmetic(Node &node) {
   const Item &x = node.input(0), &y = node.input(1);
-  return node.graph.integersOf(x) && node.graph.integersOf(y) &&
+  auto a = node.graph.integersOf(x), b = node.graph.integersOf(y);
+  return a && b && (x.shape == y.shape || a->size() == 1 || b->size() == 1) &&
          (x.integers || y.integers || x.dtype == kInt64);
 }
 

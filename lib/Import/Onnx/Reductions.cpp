@@ -143,13 +143,16 @@ static LogicalResult reduceSum(Node &node) {
 
 template <bool behind> static LogicalResult reduceMean(Node &node) {
   HK_TRY(reduction, prepare(node, behind));
-  std::optional<int64_t> count = reduction.count.getConstant();
-  if (!count || *count == 0)
-    return node.error() << "expected a known number of elements for a mean, "
-                           "but got "
-                        << node.graph.symbols.describe(reduction.count);
+  if (reduction.count.isConstant(0))
+    return node.error() << "expected elements to take the mean of";
   HK_TRY(sum, reduced(node, reduction, reduction.x, ReduceKind::sum, kFloat));
-  HK_TRY(divisor, node.scalar(double(*count), kFloat));
+  std::optional<int64_t> known = reduction.count.getConstant();
+  FailureOr<Tensor> count =
+      known ? node.scalar(double(*known), kFloat)
+            : node.countOf(reduction.x, reduction.x.rank() - reduction.dims);
+  if (failed(count))
+    return failure();
+  HK_TRY(divisor, node.cast(*count, kFloat));
   HK_TRY(type, node.type(reduction.x.dtype, sum.shape));
   return node.result(
       0, Tensor{DivOp::create(node.b, node.loc, type, sum.value, divisor.value),
@@ -177,6 +180,27 @@ static LogicalResult reduceL1(Node &node) {
   HK_TRY(absolute, node.unary<AbsOp>(reduction.x));
   HK_TRY(made, reduced(node, reduction, absolute, ReduceKind::sum,
                        reduction.x.dtype));
+  return node.result(0, made);
+}
+
+/// m + ln(sum of e^(x - m)), m the largest.
+static LogicalResult reduceLogSumExp(Node &node) {
+  HK_TRY(reduction, prepare(node));
+  if (!reduction.dims || reduction.count.isConstant(0))
+    return node.error() << "expected an axis, and elements along it";
+  Reduction wide = reduction;
+  HK_TRY(x, node.cast(reduction.x, kFloat));
+  // In dims of size 1, beside x.
+  wide.shape = reduction.kept;
+  wide.shape.append(reduction.dims, Size(1));
+  HK_TRY(largest, reduced(node, wide, x, ReduceKind::max, kFloat));
+  HK_TRY(below, node.binary<SubOp>(x, largest));
+  HK_TRY(powers, node.unary<ExpOp>(below));
+  HK_TRY(sum, reduced(node, wide, powers, ReduceKind::sum, kFloat));
+  HK_TRY(logarithm, node.unary<LogOp>(sum));
+  HK_TRY(both, node.binary<AddOp>(logarithm, largest));
+  HK_TRY(narrow, node.cast(both, reduction.x.dtype));
+  HK_TRY(made, node.reshape(narrow, reduction.shape));
   return node.result(0, made);
 }
 
@@ -216,14 +240,14 @@ ArrayRef<Operator> mlir::hk::importer::reductionOperators() {
        "of reals, or of int32 and int64 over one axis"},
       {"", "ReduceMax", 11, 1, 2, reduce<K::max>, "of reals"},
       {"", "ReduceMin", 11, 1, 2, reduce<K::min>, "of reals"},
-      {"", "ReduceMean", 11, 1, 2, reduceMean<false>,
-       "of reals, over dims of known size"},
-      {"", "GlobalAveragePool", 1, 1, 1, reduceMean<true>,
-       "of reals, over dims of known size"},
+      {"", "ReduceMean", 11, 1, 2, reduceMean<false>, "of reals"},
+      {"", "GlobalAveragePool", 1, 1, 1, reduceMean<true>, "of reals"},
       {"", "GlobalMaxPool", 1, 1, 1, reduce<K::max, true>, "of reals"},
       {"", "ReduceSumSquare", 11, 1, 2, reduceSquares<false>, "of reals"},
       {"", "ReduceL2", 11, 1, 2, reduceSquares<true>, "of reals"},
       {"", "ReduceL1", 11, 1, 2, reduceL1, "of reals"},
+      {"", "ReduceLogSumExp", 11, 1, 2, reduceLogSumExp,
+       "of reals, a finite maximum"},
       {"", "Softmax", 13, 1, 1, softmax, ""},
       {"", "CumSum", 11, 2, 2, cumsum, "an axis known at import"},
   };

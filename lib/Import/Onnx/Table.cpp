@@ -29,8 +29,8 @@ ArrayRef<Operator> mlir::hk::importer::allOperators() {
           blockwiseOperators(),    expertOperators(),
           choiceOperators(),       convolutionOperators(),
           poolingOperators(),      resizeOperators(),
-          einsumOperators(),       formulaOperators(),
-          paddingOperators()})
+          channelOperators(),      einsumOperators(),
+          formulaOperators(),      paddingOperators()})
       made.insert(made.end(), table.begin(), table.end());
     llvm::sort(made, [](const Operator &a, const Operator &b) {
       return std::tuple(StringRef(a.domain), StringRef(a.name), a.since) <

@@ -172,18 +172,21 @@ static LogicalResult unsqueeze(Node &node) {
 }
 
 static LogicalResult transpose(Node &node) {
-  HK_TRY(x, node.tensor(0));
+  int64_t rank = node.input(0).shape.size();
   SmallVector<int64_t> permutation;
   if (auto given = node.integerList("perm"))
     permutation = *given;
   else
-    for (int64_t d = x.rank() - 1; d >= 0; --d)
+    for (int64_t d = rank - 1; d >= 0; --d)
       permutation.push_back(d);
   SmallVector<int64_t> sorted = permutation;
   llvm::sort(sorted);
-  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, x.rank())))
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
     return node.error() << "expected attribute 'perm' to be a permutation of "
-                        << x.rank() << " dims, but got [" << permutation << "]";
+                        << rank << " dims, but got [" << permutation << "]";
+  if (auto done = transposedIntegers(node, permutation))
+    return *done;
+  HK_TRY(x, node.tensor(0));
   HK_TRY(made, node.transpose(x, permutation));
   return node.result(0, made);
 }
@@ -201,7 +204,7 @@ static LogicalResult concat(Node &node) {
     if (part)
       integers.append(*part);
   }
-  if (known && computed)
+  if (known && (computed || node.input(0).dtype == kInt64))
     return integersResult(node, std::move(integers), node.input(0).dtype);
   SmallVector<Tensor> parts;
   for (size_t i = 0; i < node.numInputs(); ++i) {
@@ -245,6 +248,27 @@ static LogicalResult resolve(Node &node, const Size &dim, Size &begin,
   return success();
 }
 
+/// A slice with a step below zero: its elements are gathered, since hk has no
+/// views backwards.
+static FailureOr<Tensor> backwards(Node &node, const Tensor &x, int64_t axis,
+                                   const Size &begin, const Size &end,
+                                   int64_t step) {
+  auto dim = stridedDim(axis, x.shape[axis], begin, end, step);
+  if (!dim || dim->size > node.graph.options.maxEvaluated)
+    return node.error() << "expected a dim of at most "
+                        << node.graph.options.maxEvaluated
+                        << " elements and known bounds for a step below 0, but "
+                           "got "
+                        << node.graph.symbols.describe(x.shape[axis])
+                        << " elements";
+  SmallVector<double> places;
+  for (int64_t i = 0; i < dim->size; ++i)
+    places.push_back(double(dim->begin + i * step));
+  HK_TRY(indices,
+         node.constant(node.graph.store.make(kInt64, dim->size, places), ""));
+  return gatherAlong(node, x, axis, indices);
+}
+
 static LogicalResult slice(Node &node) {
   int64_t rank = node.input(0).shape.size();
   HK_TRY(begins, node.sizes(1, "starts"));
@@ -266,6 +290,16 @@ static LogicalResult slice(Node &node) {
                         << begins.size() << ", but got " << ends.size() << ", "
                         << axes.size() << " and " << steps.size();
   const Item &item = node.input(0);
+  SmallVector<StridedDim> known;
+  for (auto [i, given] : llvm::enumerate(axes)) {
+    HK_TRY(axis, node.axis(given, rank));
+    if (auto dim =
+            stridedDim(axis, item.shape[axis], begins[i], ends[i], steps[i]))
+      known.push_back(*dim);
+  }
+  if (known.size() == axes.size())
+    if (auto done = slicedIntegers(node, known))
+      return *done;
   auto integers = node.graph.integersOf(item);
   bool ofSizes = integers && !item.tensor && rank == 1 && item.integers;
   Tensor made;
@@ -275,9 +309,14 @@ static LogicalResult slice(Node &node) {
   }
   for (auto [i, given] : llvm::enumerate(axes)) {
     HK_TRY(axis, node.axis(given, rank));
+    if (!ofSizes && steps[i] < 0) {
+      HK_TRY(turned, backwards(node, made, axis, begins[i], ends[i], steps[i]));
+      made = turned;
+      continue;
+    }
     if (steps[i] < 1)
       return node.error() << "expected steps of at least 1, but got "
-                          << steps[i] << "; hk has no views backwards";
+                          << steps[i];
     Size size,
         dim = ofSizes ? Size(int64_t(integers->size())) : made.shape[axis];
     if (failed(resolve(node, dim, begins[i], ends[i], steps[i], size)))
@@ -359,12 +398,20 @@ static LogicalResult expand(Node &node) {
 static LogicalResult tile(Node &node) {
   constexpr int64_t kMostCopies = 256;
   HK_TRY(x, node.tensor(0));
-  HK_TRY(repeats, node.integers(1, "repeats"));
+  HK_TRY(repeats, node.sizes(1, "repeats"));
   if (int64_t(repeats.size()) != x.rank())
     return node.error() << "expected " << x.rank() << " repeats, but got "
                         << repeats.size();
-  Tensor made = x;
-  for (auto [d, count] : llvm::enumerate(repeats)) {
+  // A dim of one element may repeat as often as a call says.
+  Shape grown = x.shape;
+  for (auto [d, count] : llvm::enumerate(repeats))
+    if (!count.getConstant() && x.shape[d].isConstant(1)) {
+      grown[d] = count;
+      count = 1;
+    }
+  HK_TRY(made, node.expand(x, grown));
+  for (auto [d, size] : llvm::enumerate(repeats)) {
+    int64_t count = size.getConstant().value_or(0);
     if (count < 1 || count > kMostCopies)
       return node.error() << "expected repeats from 1 to " << kMostCopies
                           << ", but got " << count;
@@ -384,12 +431,13 @@ ArrayRef<Operator> mlir::hk::importer::viewOperators() {
       {"", "Unsqueeze", 13, 2, 2, unsqueeze, "", true},
       {"", "Transpose", 1, 1, 1, transpose, "", true},
       {"", "Concat", 4, 1, kAny, concat, "", true},
-      {"", "Slice", 10, 3, 5, slice, "steps of at least 1", true},
+      {"", "Slice", 10, 3, 5, slice, "steps below 0 over dims of known size",
+       true},
       {"", "Split", 13, 1, 2, split, "", true},
       {"", "Expand", 8, 2, 2, expand,
        "repeats of at most 256, or to the size of a dim of an input", true},
-      {"", "Tile", 6, 2, 2, tile, "repeats of at most 256, known at import",
-       true},
+      {"", "Tile", 6, 2, 2, tile,
+       "repeats of at most 256, or of one element to the size of a dim", true},
   };
   return table;
 }
