@@ -214,6 +214,7 @@ Verdict mlir::hk::checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
 /// to be as quick in the loops of sm_90a that the copy engine feeds
 /// (benchmarks/results/h200-attention.md).
 static constexpr int64_t kMostColumns = 64, kFewQueries = 64;
+static constexpr int64_t kMostOfFewQueries = 128; // columns
 
 Verdict mlir::hk::judgeEpilogue(AttentionOp attention, Value result,
                                 Operation *op, const ::hk::Target &target) {
@@ -225,12 +226,14 @@ Verdict mlir::hk::judgeEpilogue(AttentionOp attention, Value result,
   bool bulk = checkBulk(attention, shape, out, target).accepted();
   RankedTensorType query = tensorType(attention.getQuery());
   int64_t queries = query.getDimSize(attention.hasRaggedQueries() ? 0 : 1);
-  bool few = !ShapedType::isDynamic(queries) && queries <= kFewQueries;
+  bool few = !ShapedType::isDynamic(queries) && queries <= kFewQueries &&
+             attention.getValueSize() <= kMostOfFewQueries;
   if (!latent && (!bulk || few || attention.getValueSize() <= kMostColumns))
     return Verdict::accept();
   return refuse(op, Reason::CostlierFused,
                 "is quicker in a launch of its own behind heads of more than " +
-                    Twine(kMostColumns) + " columns and more than " +
+                    Twine(kMostColumns) + " columns, or of more than " +
+                    Twine(kMostOfFewQueries) + " with up to " +
                     Twine(kFewQueries) +
                     " queries: every thread would compute 64 or more elements "
                     "in turn at the end of a tile (measured)");
