@@ -64,6 +64,10 @@ HK_DEV void normaliseScores(Fragments &f, AttentionMatrixRows<N> &rows) {
   f.scaleOutput(factor);
 }
 
+/// From here on a base of the scaled scores is subtracted from rounded
+/// products.
+inline constexpr float kLargeBase = 0x1p24f;
+
 /// The same of scores in units of `unit` > 0, in as few vector instructions as
 /// there are: pairs are multiplied and added together, and results are scaled
 /// only where the largest score of a row of the wave grew.
@@ -73,11 +77,12 @@ HK_DEV void normaliseScores(Fragments &f, AttentionMatrixRows<N> &rows,
   float top[N], base[N];
   HK_UNROLL for (int i = 0; i < N; ++i) top[i] = kMinusInf;
   rowMaxima(f, top);
-  bool grew = false;
+  bool grew = false, large = false;
   HK_UNROLL for (int i = 0; i < N; ++i) {
     top[i] = __builtin_fmaxf(rows.maximum[i], top[i] * unit);
     base[i] = softmaxBase(top[i]);
     grew |= top[i] > rows.maximum[i];
+    large |= !(__builtin_fabsf(base[i]) < kLargeBase);
   }
   // Of other rows the factor is 1; of those that have seen nothing it is 0, and
   // so are the results.
@@ -89,6 +94,12 @@ HK_DEV void normaliseScores(Fragments &f, AttentionMatrixRows<N> &rows,
       rows.maximum[i] = top[i];
     }
     f.scaleOutput(factor);
+  }
+  // The base is a rounded product, which may then lie far below the exact one.
+  if (ballot(large) != 0) {
+    f.forEachScore([&](int, int, f32x4 &x)
+                       __attribute__((always_inline)) { x *= unit; });
+    unit = 1.f;
   }
   f32x4 sum[N];
   HK_UNROLL for (int i = 0; i < N; ++i) sum[i] = f32x4(0.f);
