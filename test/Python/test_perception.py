@@ -201,3 +201,16 @@ def test_encoders_with_decoders(name):
     assert graph.mlir.count("= hk.attention ") == (3 if name == "t5" else 0)
     assert graph.mlir.count("= hk.grouped_matmul ") == (4 if name == "switch" else 0)
     hk.torch.check(module, graph, threads=1)
+
+
+def test_features_in_the_places_of_a_text():
+    """As models of images and text merge them: rows of one tensor where tokens say so; and
+    elements."""
+    class Merge(nn.Module):
+        def forward(self, x, ids, features):
+            places = ids == 6
+            rows = x.masked_scatter(places[..., None].expand_as(x), features)
+            return {"rows": rows, "elements": x.masked_scatter(x > 1, features + x[0])}
+
+    ids = torch.tensor([[1, 6, 6, 2, 3], [6, 4, 5, 1, 6]])
+    imported(Merge(), rows(2, 5, 8), ids, rows(5, 8), dynamic=False)

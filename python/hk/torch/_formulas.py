@@ -200,3 +200,18 @@ def _slice_scatter(x: torch.Tensor, given: torch.Tensor, dim: int = 0, start: in
 @formula_of(aten.select_scatter.default, wide=False)
 def _select_scatter(x: torch.Tensor, given: torch.Tensor, dim: int, place: int) -> torch.Tensor:
     return _slice_scatter(x, given.unsqueeze(dim), dim, place)
+
+
+# ---- features of images in the places of a text
+
+@formula_of(aten.masked_scatter.default, wide=False)
+def _masked_scatter(x: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    """The i-th place that the mask chooses takes the i-th element of the source; rows at once
+    where the mask repeats along the last dim, as masks of image tokens do."""
+    width = x.shape[-1]
+    rows = mask.shape == x.shape and mask.stride(-1) == 0 and source.shape[-1] == width
+    chosen = (mask[..., 0] if rows else mask.expand(x.shape)).reshape(-1)
+    table = source.reshape(-1, width if rows else 1)
+    place = (chosen.to(torch.int64).cumsum(0) - 1).clamp(min=0)
+    found = torch.index_select(table, 0, place).reshape(x.shape)
+    return torch.where(mask, found.to(x.dtype), x)
