@@ -66,8 +66,9 @@ SmallVector<AffineMap> mlir::hk::broadcastMaps(Operation *op) {
     int64_t shift = result.getRank() - type.getRank();
     SmallVector<AffineExpr> exprs;
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      exprs.push_back(type.getDimSize(dim) == 1 &&
-                              result.getDimSize(dim + shift) != 1
+      // A table has more dims than what is gathered, perhaps of size 1.
+      exprs.push_back(dim + shift < 0 || (type.getDimSize(dim) == 1 &&
+                                          result.getDimSize(dim + shift) != 1)
                           ? b.zero()
                           : b.loop(dim + shift));
     maps.push_back(b.get(exprs));
