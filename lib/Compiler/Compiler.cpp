@@ -330,7 +330,8 @@ LogicalResult Work::link() {
                                    "-Wl,-z,defs",
                                    "-I" + options.includeDirectory};
   command.insert(command.end(), inputs.begin(), inputs.end());
-  command.insert(command.end(), {"-o", linked});
+  // A CPU without multiply-adds in one rounding has them from there.
+  command.insert(command.end(), {"-Wl,--as-needed", "-lm", "-o", linked});
   if (llvm::Error error = runProgram(command, log))
     return fail(std::move(error));
   llvm::Expected<std::string> bytes = readFile(linked);

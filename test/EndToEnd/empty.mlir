@@ -5,6 +5,7 @@
 // RUN: hk-run %t.so --function=softmax --check=%s | FileCheck %s
 // RUN: hk-run %t.so --function=sum --check=%s | FileCheck %s
 // RUN: hk-run %t.so --function=product --check=%s | FileCheck %s
+// RUN: hk-run %t.so --function=turned --random=1 --check=%s | FileCheck %s
 // RUN: env HK_EMU_CHIP=gfx942 HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so hk-run %t.so --device=hip:0 --function=sum --check=%s | FileCheck %s
 // RUN: env HK_EMU_CHIP=gfx950 HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so hk-run %t.so --device=hip:0 --function=topk --check=%s | FileCheck %s
 // CHECK: all within their bounds
@@ -30,4 +31,17 @@ func.func @product(%x: tensor<4x8xbf16>, %w: tensor<8x0xbf16>) -> tensor<4x0xf32
 func.func @topk(%x: tensor<0x64xf32>) -> (tensor<0x4xf32>, tensor<0x4xi32>) {
   %v, %i = hk.topk %x : tensor<0x64xf32> -> tensor<0x4xf32>, tensor<0x4xi32>
   return %v, %i : tensor<0x4xf32>, tensor<0x4xi32>
+}
+// Statistics of rows that are columns of no elements.
+func.func @turned(%x: tensor<2x0x4xf32>) -> tensor<2x1x4xf32> {
+  %t = hk.transpose %x [0, 2, 1] : tensor<2x0x4xf32> -> tensor<2x4x0xf32>
+  %m = hk.reduce max %t : tensor<2x4x0xf32> -> tensor<2x4x1xf32>
+  %d = hk.sub %t, %m : tensor<2x4x0xf32>, tensor<2x4x1xf32>
+  %e = hk.exp %d : tensor<2x4x0xf32>
+  %s = hk.reduce sum %e : tensor<2x4x0xf32> -> tensor<2x4x1xf32>
+  %l = hk.log %s : tensor<2x4x1xf32>
+  %y = hk.add %l, %m : tensor<2x4x1xf32>
+  %c = tensor.collapse_shape %y [[0], [1, 2]] : tensor<2x4x1xf32> into tensor<2x4xf32>
+  %z = tensor.expand_shape %c [[0], [1, 2]] output_shape [2, 1, 4] : tensor<2x4xf32> into tensor<2x1x4xf32>
+  return %z : tensor<2x1x4xf32>
 }

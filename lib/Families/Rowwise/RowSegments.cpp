@@ -161,7 +161,7 @@ Expr RowEmitter::serialStatistic(Operation *op, Value input, RowReduction kind,
   std::string e = out.freshName("e");
   std::string bound = std::to_string(size);
   AffineExpr start = segment * size;
-  if (lastDim < 0 || lastDim % size != 0) {
+  if (lastDim < 0 || (size > 0 && lastDim % size != 0)) {
     std::string rest = "i64(" + text(sizeOf(input, leading.size())) +
                        ") - i64(" + text(start) + ")";
     bound = out.define(out.depth(), "n",
