@@ -20,6 +20,9 @@ from objects import kernels_of_library, output
 DEPTH = {"gfx942": 8, "gfx950": 16}
 #: Other instructions of the vector unit for each score of a lane, those of masks included.
 MOST_VALU = {"gfx942": 9.9, "gfx950": 7.4}
+#: In the loop's text, but behind a branch that only scores of 2^24 and more take: a product for
+#: each score, and what leads there.
+RARE_VALU = 1.25
 GRAPH = """!q = tensor<1x150x8x{D}xbf16>
 !k = tensor<1x200x2x{D}xbf16>
 func.func @causal(%q: !q, %k: !k) -> !q {{
@@ -45,7 +48,7 @@ def complaints(kernel, target, dim, keys):
         "reads of LDS": {n for n in names if re.match("ds_(read|bpermute)", n)} <= READS,
         "writes of LDS": {n for n in names if n.startswith("ds_write")} <= WRITES,
         "barriers": names.count("s_barrier") <= 2,
-        "vector instructions": valu <= MOST_VALU[target] * keys / 2,
+        "vector instructions": valu <= (MOST_VALU[target] + RARE_VALU) * keys / 2,
     }
     return [name for name, holds in checks.items() if not holds]
 
