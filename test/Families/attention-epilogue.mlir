@@ -138,3 +138,15 @@ func.func @few(%q: tensor<4x64x8x128xbf16>, %k: tensor<4x1024x2x128xbf16>, %v: t
   %m = hk.mul %o, %gate : tensor<4x64x8x128xbf16>
   return %m : tensor<4x64x8x128xbf16>
 }
+// What stands in front of a transpose that the attention takes in is no epilogue.
+// CHECK-LABEL: func.func @scaled
+// CHECK-COUNT-2: hk.launch
+// CHECK-NOT: hk.launch
+// CHECK: return
+func.func @scaled(%x: tensor<1x4x9x64xbf16>, %s: tensor<1x4x9x64xbf16>, %k: tensor<1x70x2x64xbf16>, %v: tensor<1x70x2x64xbf16>) -> tensor<1x4x9x64xbf16> {
+  %m = hk.mul %x, %s : tensor<1x4x9x64xbf16>
+  %q = hk.transpose %m [0, 2, 1, 3] : tensor<1x4x9x64xbf16> -> tensor<1x9x4x64xbf16>
+  %o = hk.attention %q, %k, %v scale 0.125 : tensor<1x9x4x64xbf16>, tensor<1x70x2x64xbf16>, tensor<1x70x2x64xbf16> -> tensor<1x9x4x64xbf16>
+  %t = hk.transpose %o [0, 2, 1, 3] : tensor<1x9x4x64xbf16> -> tensor<1x4x9x64xbf16>
+  return %t : tensor<1x4x9x64xbf16>
+}

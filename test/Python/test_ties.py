@@ -34,7 +34,7 @@ def test_runs_choose_alike(reference):
     swapped = []
     with torch.no_grad():
         for i, _, swap in ties(reference):
-            rows, _ = reference._run(reference.prompts[i], None, [swap])
+            rows, _ = reference.swapped(i, [swap])
             swapped.append(float((rows - reference.results[i]).abs().max()))
     assert swapped and min(swapped) > bound
 
@@ -51,7 +51,7 @@ def test_groups_that_are_left_out_are_sure():
 def test_a_tie_is_named(reference):
     i, token, swap = ties(reference)[-1]
     with torch.no_grad():
-        other, _ = reference._run(reference.prompts[i], None, [swap])
+        other, _ = reference.swapped(i, [swap])
         found = [[None] * i + [other]]
         report = _check._judge(found, reference, torch.bfloat16)
     assert report.error == 0 and len(report.ties) == 1
@@ -66,7 +66,7 @@ def test_what_no_tie_explains_is_an_error(reference):
             if i == len(reference.results) - 1}
     token = next(t for t in range(len(rows)) if not any((t, c) in tied for c in (0, 1)))
     with torch.no_grad():
-        other, _ = reference._run(reference.prompts[-1], None, [_ties.Swap(0, token)])
+        other, _ = reference.swapped(len(reference.prompts) - 1, [_ties.Swap(0, token)])
         wrong = rows.clone()
         wrong[-1, 3] += 1
         for made in (other, wrong):

@@ -79,6 +79,16 @@ Verdict checkJoinedCombine(ArrayRef<Operation *> group,
              : verdict;
 }
 
+/// Whether an attention of the group, or what combines them, reads what is
+/// computed of `op`.
+bool standsInFront(Operation *op, ArrayRef<Operation *> group) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return llvm::is_contained(group, user) &&
+           (isa<AttentionOp, AttentionCombineOp>(user) ||
+            standsInFront(user, group));
+  });
+}
+
 /// Whether `op`, which reads results of a group, may be computed behind it.
 Verdict checkFollowing(ArrayRef<Operation *> group, AttentionOp attention,
                        Operation *op, const FusionContext &context) {
@@ -125,12 +135,8 @@ public:
     if (!attention)
       return Verdict::refuse(Reason::OtherFamily,
                              "logits are made of operands in memory");
-    bool feeds = llvm::any_of(op->getUsers(), [&](Operation *user) {
-      return llvm::is_contained(group, user) &&
-             (isa<AttentionOp>(user) ||
-              user == resultOf(group).getDefiningOp());
-    });
-    return feeds ? checkTakenTranspose(attention, op) : checkTakenEpilogue(op);
+    return standsInFront(op, group) ? checkTakenTranspose(attention, op)
+                                    : checkTakenEpilogue(op);
   }
   bool takesInForEpilogues() const override { return true; }
 

@@ -129,12 +129,14 @@ class _Reference:
         otherwise."""
         expected = self.results[i]
         off = float((actual - expected).abs().nan_to_num(float("inf")).max()) > bound
-        if not off or not self._mixture:
-            return expected, []
-        with computing_in(self.model, self._up, None, self._layers):
-            found = _ties.explain(actual, bound, self.choices[i], self.unsure,
-                                  lambda swaps: self._run(self.prompts[i], None, swaps))
+        found = _ties.explain(actual, bound, self.choices[i], self.unsure, lambda swaps:
+                              self.swapped(i, swaps)) if off and self._mixture else None
         return found or (expected, [])
+
+    def swapped(self, i: int, swaps: list) -> tuple:
+        """The rows of prompt `i` with other experts at some choices, and all choices."""
+        with computing_in(self.model, self._up, None, self._layers):
+            return self._run(self.prompts[i], None, swaps)
 
 
 def _difference(a: list, b: list) -> float:
