@@ -79,12 +79,11 @@ Verdict checkJoinedCombine(ArrayRef<Operation *> group,
              : verdict;
 }
 
-/// Whether an attention of the group, or what combines them, reads what is
-/// computed of `op`.
+/// Whether the result of a group is computed of `op`.
 bool standsInFront(Operation *op, ArrayRef<Operation *> group) {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
     return llvm::is_contained(group, user) &&
-           (isa<AttentionOp, AttentionCombineOp>(user) ||
+           (user == resultOf(group).getDefiningOp() ||
             standsInFront(user, group));
   });
 }
