@@ -13,6 +13,10 @@
 
 using namespace mlir::hk;
 
+Verdict Verdict::refuse(Operation *op, Reason reason, const llvm::Twine &why) {
+  return refuse(reason, op->getName().getStringRef() + " " + why);
+}
+
 llvm::StringRef mlir::hk::adviceFor(Reason reason) {
   switch (reason) {
   case Reason::RowDimsDiffer:

@@ -15,6 +15,7 @@
 #define HK_FAMILIES_DECISION_H
 
 #include "mlir/IR/Location.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
 
@@ -78,6 +79,8 @@ public:
   static Verdict refuse(Reason reason, const llvm::Twine &detail) {
     return Verdict(reason, detail.str());
   }
+  /// `why` behind the operator's name.
+  static Verdict refuse(Operation *op, Reason reason, const llvm::Twine &why);
   bool accepted() const { return reason == Reason::Accepted; }
   Reason getReason() const { return reason; }
   llvm::StringRef getDetail() const { return detail; }

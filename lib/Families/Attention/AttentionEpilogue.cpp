@@ -20,10 +20,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static Verdict refuse(Operation *op, Reason reason, const Twine &why) {
-  return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
-}
-
 ResultPlaces::ResultPlaces(Value result, const DimSymbols &dims)
     : result(result), dims(dims) {
   ResultPlace own;
@@ -54,12 +50,14 @@ Verdict ResultPlaces::add(Operation *op) {
     return addPointwise(op);
   auto rowwise = dyn_cast<RowwiseOpInterface>(op);
   if (!rowwise)
-    return refuse(op, Reason::OtherFamily, "is not a pointwise operator");
+    return Verdict::refuse(op, Reason::OtherFamily,
+                           "is not a pointwise operator");
   if (rowwise.getNumLocalDims() == 0)
-    return refuse(op, Reason::NotAnEpilogue,
-                  "is not computed where attention stores its result");
-  return refuse(op, Reason::NeedsWholeRow,
-                "needs other columns of its row, which are in other lanes");
+    return Verdict::refuse(op, Reason::NotAnEpilogue,
+                           "is not computed where attention stores its result");
+  return Verdict::refuse(
+      op, Reason::NeedsWholeRow,
+      "needs other columns of its row, which are in other lanes");
 }
 
 Verdict ResultPlaces::place(Operation *op, ResultPlace place) {
@@ -67,7 +65,8 @@ Verdict ResultPlaces::place(Operation *op, ResultPlace place) {
   bool wide = dims.dim(result, column) != 1;
   if (wide &&
       (place.empty() || place.back().empty() || place.back().back() != column))
-    return refuse(op, Reason::UnsupportedShape, "moves the elements of a head");
+    return Verdict::refuse(op, Reason::UnsupportedShape,
+                           "moves the elements of a head");
   places[op->getResult(0)] = std::move(place);
   return Verdict::accept();
 }
@@ -82,15 +81,17 @@ Verdict ResultPlaces::addPointwise(Operation *op) {
     if (!readsOwnElement(operand) ||
         dims.shape(operand.get()) != dims.shape(made) ||
         (own && *own != *place))
-      return refuse(op, Reason::NotAnEpilogue,
-                    "reads other elements of the attention than its own");
+      return Verdict::refuse(
+          op, Reason::NotAnEpilogue,
+          "reads other elements of the attention than its own");
     own = place;
   }
   std::optional<::hk::DType> type = dtypeOf(tensorType(made).getElementType());
   if (!type || ::hk::info(*type).bits < 8)
-    return refuse(op, Reason::UnsupportedDType,
-                  "makes elements of less than 8 bits, which attention does "
-                  "not store");
+    return Verdict::refuse(
+        op, Reason::UnsupportedDType,
+        "makes elements of less than 8 bits, which attention does "
+        "not store");
   return place(op, ResultPlace(*own));
 }
 
@@ -114,25 +115,25 @@ Verdict ResultPlaces::addExpand(tensor::ExpandShapeOp op) {
       int64_t known = 1;
       do {
         if (list.empty())
-          return refuse(op, Reason::UnsupportedShape,
-                        "parts a dim of the attention");
+          return Verdict::refuse(op, Reason::UnsupportedShape,
+                                 "parts a dim of the attention");
         DimName own = dims.dim(result, list.front());
         to[d].push_back(list.front());
         list = list.drop_front();
         if (own == size)
           break;
         if (SymShapeAttr::isSymbol(own) || SymShapeAttr::isSymbol(size))
-          return refuse(op, Reason::UnsupportedShape,
-                        "parts a dim of the attention");
+          return Verdict::refuse(op, Reason::UnsupportedShape,
+                                 "parts a dim of the attention");
         known *= own;
       } while (known < size);
       if (to[d].size() > 1 && known != size)
-        return refuse(op, Reason::UnsupportedShape,
-                      "parts a dim of the attention");
+        return Verdict::refuse(op, Reason::UnsupportedShape,
+                               "parts a dim of the attention");
     }
     if (!list.empty())
-      return refuse(op, Reason::UnsupportedShape,
-                    "parts a dim of the attention");
+      return Verdict::refuse(op, Reason::UnsupportedShape,
+                             "parts a dim of the attention");
   }
   return place(op, std::move(to));
 }
@@ -157,7 +158,8 @@ Verdict ResultPlaces::addView(Operation *op) {
       to.push_back(from[d]);
     return place(op, std::move(to));
   }
-  return refuse(op, Reason::UnsupportedShape, "takes a part of the attention");
+  return Verdict::refuse(op, Reason::UnsupportedShape,
+                         "takes a part of the attention");
 }
 
 /// Operators followed from a value to its readers.
@@ -188,9 +190,10 @@ static Verdict judgeRows(Operation *op, Value result) {
     return Verdict::accept(); // its reader is judged
   if (bitsOf(op->getResult(0)) < bitsOf(result) || !feedsRows(op->getResult(0)))
     return Verdict::accept();
-  return refuse(op, Reason::CostlierFused,
-                "is computed by the kernel of whole rows that follows, which "
-                "would read as much behind it");
+  return Verdict::refuse(
+      op, Reason::CostlierFused,
+      "is computed by the kernel of whole rows that follows, which "
+      "would read as much behind it");
 }
 
 Verdict mlir::hk::checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
@@ -199,13 +202,15 @@ Verdict mlir::hk::checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
   for (Operation *member : group)
     (void)places.add(member); // accepted when it joined
   if (!places.isRead(op))
-    return refuse(op, Reason::NotAnEpilogue,
-                  "reads something else of the attention kernel than its "
-                  "result");
+    return Verdict::refuse(
+        op, Reason::NotAnEpilogue,
+        "reads something else of the attention kernel than its "
+        "result");
   for (Value operand : op->getOperands())
     if (Operation *def = operand.getDefiningOp();
         def == result.getDefiningOp() && operand != result)
-      return refuse(op, Reason::NotAnEpilogue, "reads the log-sum-exp");
+      return Verdict::refuse(op, Reason::NotAnEpilogue,
+                             "reads the log-sum-exp");
   Verdict verdict = places.add(op);
   return verdict.accepted() ? judgeRows(op, result) : verdict;
 }
@@ -230,13 +235,13 @@ Verdict mlir::hk::judgeEpilogue(AttentionOp attention, Value result,
              attention.getValueSize() <= kMostOfFewQueries;
   if (!latent && (!bulk || few || attention.getValueSize() <= kMostColumns))
     return Verdict::accept();
-  return refuse(op, Reason::CostlierFused,
-                "is quicker in a launch of its own behind heads of more than " +
-                    Twine(kMostColumns) + " columns, or of more than " +
-                    Twine(kMostOfFewQueries) + " with up to " +
-                    Twine(kFewQueries) +
-                    " queries: every thread would compute 64 or more elements "
-                    "in turn at the end of a tile (measured)");
+  return Verdict::refuse(
+      op, Reason::CostlierFused,
+      "is quicker in a launch of its own behind heads of more than " +
+          Twine(kMostColumns) + " columns, or of more than " +
+          Twine(kMostOfFewQueries) + " with up to " + Twine(kFewQueries) +
+          " queries: every thread would compute 64 or more elements "
+          "in turn at the end of a tile (measured)");
 }
 
 Verdict mlir::hk::checkTakenEpilogue(Operation *op) {
@@ -246,10 +251,12 @@ Verdict mlir::hk::checkTakenEpilogue(Operation *op) {
     ArrayRef<int64_t> permutation = transpose.getPermutation();
     if (permutation.back() + 1 == int64_t(permutation.size()))
       return Verdict::accept();
-    return refuse(op, Reason::UnsupportedShape, "moves the elements of a head");
+    return Verdict::refuse(op, Reason::UnsupportedShape,
+                           "moves the elements of a head");
   }
   if (isa<RowwiseOpInterface>(op))
-    return refuse(op, Reason::NotAnEpilogue,
-                  "is not computed where attention stores its result");
-  return refuse(op, Reason::OtherFamily, "is not a pointwise operator");
+    return Verdict::refuse(op, Reason::NotAnEpilogue,
+                           "is not computed where attention stores its result");
+  return Verdict::refuse(op, Reason::OtherFamily,
+                         "is not a pointwise operator");
 }

@@ -29,17 +29,18 @@ public:
   Verdict canStart(Operation *op, const FusionContext &) const override {
     auto plan = GatedDeltaPlan::of(op);
     if (!plan)
-      return refuse(op, Reason::OtherFamily,
-                    "is no operator of the gated delta rule");
+      return Verdict::refuse(op, Reason::OtherFamily,
+                             "is no operator of the gated delta rule");
     if (plan->walks() && plan->keys > kMaxKeys)
-      return refuse(op, Reason::UnsupportedShape,
-                    "has " + Twine(plan->keys) + " keys; at most " +
-                        Twine(kMaxKeys) + " are supported");
+      return Verdict::refuse(op, Reason::UnsupportedShape,
+                             "has " + Twine(plan->keys) + " keys; at most " +
+                                 Twine(kMaxKeys) + " are supported");
     for (Value value : {plan->offsets, plan->indices, plan->initial})
       if (value && isa_and_nonnull<ConstantOp>(value.getDefiningOp()))
-        return refuse(op, Reason::UnsupportedShape,
-                      "has constant offsets, indices or has_initial; make them "
-                      "an hk.copy of it");
+        return Verdict::refuse(
+            op, Reason::UnsupportedShape,
+            "has constant offsets, indices or has_initial; make them "
+            "an hk.copy of it");
     return Verdict::accept();
   }
 
@@ -58,22 +59,24 @@ public:
       if (!result)
         continue;
       if (from && result != from)
-        return refuse(op, Reason::NotAnEpilogue,
-                      "combines two results of " +
-                          plan->op->getName().getStringRef());
+        return Verdict::refuse(op, Reason::NotAnEpilogue,
+                               "combines two results of " +
+                                   plan->op->getName().getStringRef());
       from = result;
       if (result == plan->newState)
-        return refuse(op, Reason::StateReadAndWritten, "reads the state");
+        return Verdict::refuse(op, Reason::StateReadAndWritten,
+                               "reads the state");
       if (result == plan->starts || result == plan->transitions)
-        return refuse(op, Reason::NotAnEpilogue, "reads states of segments");
+        return Verdict::refuse(op, Reason::NotAnEpilogue,
+                               "reads states of segments");
       if (!isView(op) &&
           context.dims.shape(operand) != context.dims.shape(op->getResult(0)))
-        return refuse(op, Reason::RowDimsDiffer,
-                      "has another shape than its operand");
+        return Verdict::refuse(op, Reason::RowDimsDiffer,
+                               "has another shape than its operand");
     }
     if (!from)
-      return refuse(op, Reason::NotAnEpilogue,
-                    "does not read a result of the kernel");
+      return Verdict::refuse(op, Reason::NotAnEpilogue,
+                             "does not read a result of the kernel");
     return Verdict::accept();
   }
 
@@ -83,13 +86,13 @@ public:
     for (Value value : {plan->offsets, plan->state, plan->indices,
                         plan->initial, plan->starts, plan->transitions})
       if (value && llvm::is_contained(op->getResults(), value))
-        return refuse(op, Reason::UnsupportedShape,
-                      "computes offsets, indices or a state");
+        return Verdict::refuse(op, Reason::UnsupportedShape,
+                               "computes offsets, indices or a state");
     if (auto cumsum = dyn_cast<CumsumOp>(op))
       return takesSums(*plan, cumsum)
                  ? Verdict::accept()
-                 : refuse(op, Reason::NeedsWholeRow,
-                          "sums other runs than the kernel's chunks");
+                 : Verdict::refuse(op, Reason::NeedsWholeRow,
+                                   "sums other runs than the kernel's chunks");
     if (auto convolution = dyn_cast<CausalConv1dOp>(op))
       return takesConvolution(*plan, group, convolution, context.dims);
     if (isView(op)) {
@@ -97,12 +100,14 @@ public:
       ArrayRef<DimName> source = context.dims.shape(viewSource(op));
       for (DimName size : context.dims.shape(op->getResult(0)))
         if (size < 0 && !llvm::is_contained(source, size))
-          return refuse(op, Reason::UnsupportedShape, "has a size of its own");
+          return Verdict::refuse(op, Reason::UnsupportedShape,
+                                 "has a size of its own");
       return Verdict::accept();
     }
     if (!isElementwise(op) && !joinsFixedSizes(op))
-      return refuse(op, Reason::NeedsWholeRow,
-                    "needs more than one element per element of its result");
+      return Verdict::refuse(
+          op, Reason::NeedsWholeRow,
+          "needs more than one element per element of its result");
     return Verdict::accept();
   }
 
@@ -149,9 +154,6 @@ private:
              return !cast<RankedTensorType>(input.getType())
                          .isDynamicDim(concat.getDim());
            });
-  }
-  static Verdict refuse(Operation *op, Reason reason, const Twine &why) {
-    return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
   }
 };
 

@@ -27,10 +27,6 @@ static constexpr int64_t kMinRow = 8, kMaxRow = 512;
 /// Elements of the states of all heads of a block, in registers.
 static constexpr int64_t kMaxStates = 1024 * 128;
 
-static Verdict refuse(Operation *op, Reason reason, const Twine &why) {
-  return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
-}
-
 static int64_t lastSize(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return type.getRank() == 0 ? 1 : type.getShape().back();
@@ -57,29 +53,32 @@ Verdict mlir::hk::joinsHeads(const GatedDeltaPlan &plan, Operation *op) {
   bool reshapes = isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
   if (plan.kernel != GatedDeltaKernel::Recurrent ||
       !(reshapes || isRowOperator(op)))
-    return refuse(op, Reason::NotAnEpilogue, "is not a pointwise operator");
+    return Verdict::refuse(op, Reason::NotAnEpilogue,
+                           "is not a pointwise operator");
   if (!llvm::isPowerOf2_64(plan.values) || plan.values < kMinRow ||
       plan.values > kMaxRow)
-    return refuse(op, Reason::UnsupportedShape,
-                  "follows heads of " + Twine(plan.values) +
-                      " values; lanes share a power of two from " +
-                      Twine(kMinRow) + " to " + Twine(kMaxRow));
+    return Verdict::refuse(op, Reason::UnsupportedShape,
+                           "follows heads of " + Twine(plan.values) +
+                               " values; lanes share a power of two from " +
+                               Twine(kMinRow) + " to " + Twine(kMaxRow));
   int64_t size = lastSize(reshapes ? op->getResult(0) : op->getOperand(0));
   if (reshapes) {
     if (ShapedType::isDynamic(size) || size % plan.values != 0)
-      return refuse(op, Reason::UnsupportedShape,
-                    "cuts the " + Twine(plan.values) + " values of a head");
+      return Verdict::refuse(op, Reason::UnsupportedShape,
+                             "cuts the " + Twine(plan.values) +
+                                 " values of a head");
     return Verdict::accept();
   }
   if (int64_t group = reductionGroupOf(op))
     size = group;
   if (size != plan.values)
-    return refuse(op, Reason::NeedsWholeRow,
-                  "needs rows of " +
-                      (ShapedType::isDynamic(size) ? Twine("unknown size")
-                                                   : Twine(size)) +
-                      "; a block of the recurrence has the " +
-                      Twine(plan.values) + " values of a head");
+    return Verdict::refuse(op, Reason::NeedsWholeRow,
+                           "needs rows of " +
+                               (ShapedType::isDynamic(size)
+                                    ? Twine("unknown size")
+                                    : Twine(size)) +
+                               "; a block of the recurrence has the " +
+                               Twine(plan.values) + " values of a head");
   return Verdict::accept();
 }
 
@@ -108,27 +107,29 @@ static Verdict suitsHeads(CausalConv1dOp op) {
   auto type = cast<RankedTensorType>(op.getInput().getType());
   if (op.getLayout() != Conv1dLayout::channel_last || op.getOffsets() ||
       type.getDimSize(1) != 1)
-    return refuse(op, Reason::UnsupportedShape,
-                  "has several tokens of a sequence; the recurrence takes in "
-                  "one of one token");
+    return Verdict::refuse(
+        op, Reason::UnsupportedShape,
+        "has several tokens of a sequence; the recurrence takes in "
+        "one of one token");
   if (!op.getState() || op.getStateLayout() != Conv1dLayout::channel_last)
-    return refuse(op, Reason::UnsupportedShape,
-                  "has no state with channels innermost");
+    return Verdict::refuse(op, Reason::UnsupportedShape,
+                           "has no state with channels innermost");
   if (op.getAccepted() || op.getRing() || op.getComputed() || op.getSeqIdx() ||
       op.getWindows())
-    return refuse(op, Reason::UnsupportedShape,
-                  "has accepted, ring, computed, seq_idx or windows");
+    return Verdict::refuse(op, Reason::UnsupportedShape,
+                           "has accepted, ring, computed, seq_idx or windows");
   auto state = cast<RankedTensorType>(op.getState().getType());
   if (!state.getElementType().isBF16() && !state.getElementType().isF32())
-    return refuse(op, Reason::UnsupportedShape,
-                  "has a state that is neither bf16 nor f32");
+    return Verdict::refuse(op, Reason::UnsupportedShape,
+                           "has a state that is neither bf16 nor f32");
   if (ShapedType::isDynamic(state.getDimSize(1)) || state.getDimSize(1) > 8)
-    return refuse(op, Reason::UnsupportedShape,
-                  "has a state of more than 8 entries");
+    return Verdict::refuse(op, Reason::UnsupportedShape,
+                           "has a state of more than 8 entries");
   if (llvm::any_of(op.getResult().getUsers(), [](Operation *user) {
         return user->hasTrait<OpTrait::IsTerminator>();
       }))
-    return refuse(op, Reason::ResultEscapes, "has a result that is returned");
+    return Verdict::refuse(op, Reason::ResultEscapes,
+                           "has a result that is returned");
   return Verdict::accept();
 }
 
@@ -138,23 +139,24 @@ Verdict mlir::hk::takesConvolution(const GatedDeltaPlan &plan,
                                    const DimSymbols &dims) {
   auto rule = dyn_cast<GatedDeltaRuleOp>(plan.op);
   if (!rule)
-    return refuse(convolution, Reason::OtherFamily,
-                  "goes into the recurrent form only");
+    return Verdict::refuse(convolution, Reason::OtherFamily,
+                           "goes into the recurrent form only");
   if (Verdict suits = suitsHeads(convolution); !suits.accepted())
     return suits;
   if (plan.offsets)
-    return refuse(convolution, Reason::UnsupportedShape,
-                  "lies in front of ragged sequences");
+    return Verdict::refuse(convolution, Reason::UnsupportedShape,
+                           "lies in front of ragged sequences");
   if (!llvm::isPowerOf2_64(plan.values) || plan.values < kMinRow ||
       plan.values > kMaxRow)
-    return refuse(convolution, Reason::UnsupportedShape,
-                  "lies in front of heads of " + Twine(plan.values) +
-                      " values, no power of two from " + Twine(kMinRow) +
-                      " to " + Twine(kMaxRow));
+    return Verdict::refuse(convolution, Reason::UnsupportedShape,
+                           "lies in front of heads of " + Twine(plan.values) +
+                               " values, no power of two from " +
+                               Twine(kMinRow) + " to " + Twine(kMaxRow));
   if (plan.valueHeads / plan.heads * plan.values * plan.keys > kMaxStates)
-    return refuse(convolution, Reason::UnsupportedShape,
-                  "lies in front of states of a key head that no block has "
-                  "the registers for");
+    return Verdict::refuse(
+        convolution, Reason::UnsupportedShape,
+        "lies in front of states of a key head that no block has "
+        "the registers for");
   Conv1dPlan places(dims);
   if (Verdict verdict = places.add(convolution); !verdict.accepted())
     return verdict;
@@ -165,8 +167,9 @@ Verdict mlir::hk::takesConvolution(const GatedDeltaPlan &plan,
   SmallVector<std::pair<int64_t, int64_t>> runs;
   for (Value operand : {rule.getQuery(), rule.getKey(), rule.getValue()}) {
     if (!places.has(operand))
-      return refuse(convolution, Reason::UnsupportedShape,
-                    "does not make query, key and value of the recurrence");
+      return Verdict::refuse(
+          convolution, Reason::UnsupportedShape,
+          "does not make query, key and value of the recurrence");
     runs.push_back(
         {places.placeOf(operand).begin, places.numChannels(operand)});
   }
@@ -174,15 +177,16 @@ Verdict mlir::hk::takesConvolution(const GatedDeltaPlan &plan,
   int64_t next = 0;
   for (auto [begin, count] : runs) {
     if (begin != next)
-      return refuse(convolution, Reason::UnsupportedShape,
-                    "has channels that query, key and value read twice or not "
-                    "at all");
+      return Verdict::refuse(
+          convolution, Reason::UnsupportedShape,
+          "has channels that query, key and value read twice or not "
+          "at all");
     next += count;
   }
   return next == convolution.getNumChannels()
              ? Verdict::accept()
-             : refuse(convolution, Reason::UnsupportedShape,
-                      "has channels that nothing reads");
+             : Verdict::refuse(convolution, Reason::UnsupportedShape,
+                               "has channels that nothing reads");
 }
 
 void mlir::hk::planHeads(GatedDeltaPlan &plan, ArrayRef<Operation *> members) {

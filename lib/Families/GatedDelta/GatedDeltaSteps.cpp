@@ -21,10 +21,6 @@ using namespace mlir::hk;
 using ::hk::GatedDeltaKernel;
 using ::hk::GatedDeltaTile;
 
-static Verdict refuse(Operation *op, Reason reason, const Twine &why) {
-  return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
-}
-
 /// What `op` reads of the step before it, and the sequences that both cut in
 /// chunks.
 static std::pair<Value, Value> linkAndOffsets(Operation *op) {
@@ -43,37 +39,40 @@ static Verdict joinsWalk(ChunkOutputOp output, ChunkStateOp states,
                          const ::hk::Target &target) {
   if (output.getValue() != states.getVNew() ||
       output.getStates() != states.getStates())
-    return refuse(output, Reason::NotAnEpilogue,
-                  "reads values or states of another walk");
+    return Verdict::refuse(output, Reason::NotAnEpilogue,
+                           "reads values or states of another walk");
   if (output.getKey() != states.getKey() ||
       output.getDecay() != states.getDecay() ||
       output.getOffsets() != states.getOffsets() ||
       output.getChunk() != states.getChunk())
-    return refuse(output, Reason::RowDimsDiffer,
-                  "has another key, decay, offsets or chunk than " +
-                      states->getName().getStringRef());
+    return Verdict::refuse(output, Reason::RowDimsDiffer,
+                           "has another key, decay, offsets or chunk than " +
+                               states->getName().getStringRef());
   for (Value result : {states.getStates(), states.getVNew()})
     for (Operation *user : result.getUsers())
       if (user != output)
-        return refuse(states, Reason::ResultEscapes,
-                      "gives states or values that are needed elsewhere as "
-                      "well");
+        return Verdict::refuse(
+            states, Reason::ResultEscapes,
+            "gives states or values that are needed elsewhere as "
+            "well");
   auto elementOf = [](Value value) {
     return getElementTypeOrSelf(value.getType());
   };
   if (elementOf(states.getStates()) != elementOf(states.getKey()) ||
       elementOf(states.getVNew()) != elementOf(states.getU()))
-    return refuse(output, Reason::UnsupportedDType,
-                  "reads states of another type than the keys, or values of "
-                  "another type than u");
+    return Verdict::refuse(
+        output, Reason::UnsupportedDType,
+        "reads states of another type than the keys, or values of "
+        "another type than u");
   // A walk's blocks are few and take one chunk after the other: vector units
   // would take longer for results there than all chunks' blocks at once.
   // Segments of sequences are many walks.
   if (target.arch != ::hk::Arch::Host && !states.getStarts() &&
       !suitsMatrixUnits(GatedDeltaPlan::of(states, output), target))
-    return refuse(output, Reason::CostlierFused,
-                  "would be computed on vector units, chunk by chunk; whole "
-                  "fragments of a 16-bit type are computed on matrix units");
+    return Verdict::refuse(
+        output, Reason::CostlierFused,
+        "would be computed on vector units, chunk by chunk; whole "
+        "fragments of a 16-bit type are computed on matrix units");
   return Verdict::accept();
 }
 
@@ -89,17 +88,18 @@ Verdict mlir::hk::joinsSteps(ArrayRef<Operation *> group, Operation *op,
                  (isa<SolveTrilOp>(op) ? isa<ChunkKktOp>(before)
                                        : isa<SolveTrilOp>(before));
   if (!follows)
-    return refuse(op, Reason::CrossesRows,
-                  "does not follow from the chunk of a head that a block of "
-                  "the kernel has");
+    return Verdict::refuse(
+        op, Reason::CrossesRows,
+        "does not follow from the chunk of a head that a block of "
+        "the kernel has");
   if (GatedDeltaPlan::of(before)->offsets != offsets)
-    return refuse(op, Reason::RowDimsDiffer, "has other offsets");
+    return Verdict::refuse(op, Reason::RowDimsDiffer, "has other offsets");
   for (Value operand : op->getOperands())
     if (Operation *def = operand.getDefiningOp();
         def && operand != link && !isa<CumsumOp>(def) &&
         llvm::is_contained(group, def))
-      return refuse(op, Reason::NotAnEpilogue,
-                    "reads what the kernel computes of its results");
+      return Verdict::refuse(op, Reason::NotAnEpilogue,
+                             "reads what the kernel computes of its results");
   return Verdict::accept();
 }
 

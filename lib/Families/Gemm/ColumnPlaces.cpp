@@ -24,10 +24,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static Verdict refuse(Operation *op, Reason reason, const Twine &why) {
-  return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
-}
-
 ColumnPlaces::ColumnPlaces(ProductOpInterface product, const DimSymbols &dims)
     : product(product), dims(dims) {
   ColumnPlace all;
@@ -96,7 +92,7 @@ Verdict ColumnPlaces::add(Operation *op) {
 Verdict ColumnPlaces::addSlice(tensor::ExtractSliceOp op) {
   Value source = op.getSource(), result = op.getResult();
   if (op.getDroppedDims().any())
-    return refuse(op, Reason::UnsupportedShape, "drops a dim");
+    return Verdict::refuse(op, Reason::UnsupportedShape, "drops a dim");
   ColumnPlace at = *find(source);
   for (int64_t d = 0; d < int64_t(at.dims.size()); ++d) {
     if (dims.equal(result, d, source, d))
@@ -104,8 +100,8 @@ Verdict ColumnPlaces::addSlice(tensor::ExtractSliceOp op) {
     int64_t offset = op.getStaticOffsets()[d];
     if (at.dims[d].step == 0 || op.getStaticStrides()[d] != 1 ||
         ShapedType::isDynamic(offset) || tensorType(result).isDynamicDim(d))
-      return refuse(op, Reason::UnsupportedShape,
-                    "takes something else than a run of columns");
+      return Verdict::refuse(op, Reason::UnsupportedShape,
+                             "takes something else than a run of columns");
     at.begin += offset * at.dims[d].step;
   }
   return place(result, std::move(at));
@@ -129,7 +125,8 @@ Verdict ColumnPlaces::addReshape(Operation *op, Value source, Value result,
       PlaceDim own = from.dims[expands ? int64_t(g) : d];
       bool first = step == 0 && !leading;
       if (own.step == 0 ? !first : leading || longer.isDynamicDim(d))
-        return refuse(op, Reason::UnsupportedShape, "mixes rows and columns");
+        return Verdict::refuse(op, Reason::UnsupportedShape,
+                               "mixes rows and columns");
       if (own.step == 0) {
         leading = own.leading;
         (expands ? to.dims[d] : to.dims[g]) = own;
@@ -138,8 +135,8 @@ Verdict ColumnPlaces::addReshape(Operation *op, Value source, Value result,
       if (first)
         step = own.step;
       else if (!expands && own.step != step)
-        return refuse(op, Reason::UnsupportedShape,
-                      "joins columns that do not lie together");
+        return Verdict::refuse(op, Reason::UnsupportedShape,
+                               "joins columns that do not lie together");
       if (expands)
         to.dims[d] = {-1, step};
       else if (first)
@@ -153,7 +150,7 @@ Verdict ColumnPlaces::addReshape(Operation *op, Value source, Value result,
 Verdict ColumnPlaces::addTranspose(TransposeOp op) {
   const ColumnPlace &from = *find(op.getInput());
   if (op.getPermutation().back() != int64_t(from.dims.size()) - 1)
-    return refuse(op, Reason::NotAnEpilogue, "moves the columns");
+    return Verdict::refuse(op, Reason::NotAnEpilogue, "moves the columns");
   ColumnPlace to;
   to.begin = from.begin;
   for (int64_t source : op.getPermutation())
@@ -166,14 +163,14 @@ Verdict ColumnPlaces::addTranspose(TransposeOp op) {
 Verdict ColumnPlaces::addConcat(ConcatOp op) {
   int64_t last = tensorType(op.getResult()).getRank() - 1;
   if (int64_t(op.getDim()) != last)
-    return refuse(op, Reason::NotAnEpilogue, "joins rows or heads");
+    return Verdict::refuse(op, Reason::NotAnEpilogue, "joins rows or heads");
   for (Value input : op.getInputs()) {
     int64_t size = tensorType(input).getDimSize(last);
     if (ShapedType::isDynamic(size))
-      return refuse(op, Reason::SizeUnknown, "joins a dynamic size");
+      return Verdict::refuse(op, Reason::SizeUnknown, "joins a dynamic size");
     runs = std::gcd(runs, size);
     if (const ColumnPlace *own = find(input); own && own->dims[last].step != 1)
-      return refuse(op, Reason::NotAnEpilogue, "joins heads");
+      return Verdict::refuse(op, Reason::NotAnEpilogue, "joins heads");
   }
   const ColumnPlace &own = *find(placedPiece(op, *this));
   int64_t heads = 1;
@@ -183,26 +180,27 @@ Verdict ColumnPlaces::addConcat(ConcatOp op) {
   int64_t columns = tensorType(product.getResult()).getShape().back();
   int64_t width = headWidth(own, columns);
   if (ShapedType::isDynamic(columns) || heads * width != columns)
-    return refuse(op, Reason::UnsupportedShape,
-                  "joins other tensors to some of the heads");
+    return Verdict::refuse(op, Reason::UnsupportedShape,
+                           "joins other tensors to some of the heads");
   return Verdict::accept();
 }
 
 Verdict ColumnPlaces::addPointwise(Operation *op) {
   Value result = op->getResult(0);
   if (isView(op) || !isElementwise(op))
-    return refuse(op, Reason::NotAnEpilogue,
-                  "is not computed behind a slice of a product");
+    return Verdict::refuse(op, Reason::NotAnEpilogue,
+                           "is not computed behind a slice of a product");
   std::optional<ColumnPlace> common;
   for (Value operand : op->getOperands()) {
     const ColumnPlace *own = find(operand);
     if (!own)
       continue;
     if (dims.shape(operand) != dims.shape(result))
-      return refuse(op, Reason::RowDimsDiffer,
-                    "has another shape than its operand");
+      return Verdict::refuse(op, Reason::RowDimsDiffer,
+                             "has another shape than its operand");
     if (common && !(*common == *own))
-      return refuse(op, Reason::NotAnEpilogue, "combines different columns");
+      return Verdict::refuse(op, Reason::NotAnEpilogue,
+                             "combines different columns");
     common = *own;
   }
   return place(result, *common);
@@ -210,14 +208,15 @@ Verdict ColumnPlaces::addPointwise(Operation *op) {
 
 Verdict ColumnPlaces::addRope(RopeOp op) {
   if (op.getStyle() != RopeStyle::gptj)
-    return refuse(op, Reason::NotAnEpilogue,
-                  "pairs columns that are not neighbours behind a slice of a "
-                  "product");
+    return Verdict::refuse(
+        op, Reason::NotAnEpilogue,
+        "pairs columns that are not neighbours behind a slice of a "
+        "product");
   const ColumnPlace *own = find(op.getInput());
   for (Value operand : op->getOperands().drop_front())
     if (find(operand) || !own)
-      return refuse(op, Reason::NotAnEpilogue,
-                    "takes more than its input from the product");
+      return Verdict::refuse(op, Reason::NotAnEpilogue,
+                             "takes more than its input from the product");
   int64_t columns = tensorType(product.getResult()).getShape().back();
   bool together = own->dims.back().step == 1;
   Verdict placed = place(op.getResult(), *own);
@@ -225,8 +224,9 @@ Verdict ColumnPlaces::addRope(RopeOp op) {
     runs = std::gcd(runs, cut);
   if (!together || ShapedType::isDynamic(columns) || columns % 2 != 0 ||
       runs % 2 != 0)
-    return refuse(op, Reason::UnsupportedShape,
-                  "has pairs that a vector of the product's columns would cut");
+    return Verdict::refuse(
+        op, Reason::UnsupportedShape,
+        "has pairs that a vector of the product's columns would cut");
   vectors = true;
   return placed;
 }
