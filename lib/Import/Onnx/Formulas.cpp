@@ -16,14 +16,6 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
-static FailureOr<Tensor> realInput(Node &node) {
-  HK_TRY(x, node.tensor(0));
-  if (!dtypeInfo(x.dtype)->isFloat)
-    return node.error() << "expected real elements, but got "
-                        << dtypeName(x.dtype);
-  return x;
-}
-
 static FailureOr<Tensor> times(Node &node, const Tensor &x, double factor) {
   if (factor == 1)
     return x;
@@ -59,7 +51,7 @@ static FailureOr<Tensor> decayed(Node &node, const Tensor &x, double by,
 }
 
 static LogicalResult elu(Node &node) {
-  HK_TRY(x, realInput(node));
+  HK_TRY(x, node.realTensor(0));
   HK_TRY(below, decayed(node, x, 1, node.real("alpha", 1)));
   return aboveZero(node, x, below);
 }
@@ -68,7 +60,7 @@ static LogicalResult celu(Node &node) {
   double alpha = node.real("alpha", 1);
   if (alpha == 0)
     return node.error() << "expected attribute 'alpha' not to be 0";
-  HK_TRY(x, realInput(node));
+  HK_TRY(x, node.realTensor(0));
   HK_TRY(below, decayed(node, x, 1 / alpha, alpha));
   return aboveZero(node, x, below);
 }
@@ -76,7 +68,7 @@ static LogicalResult celu(Node &node) {
 static LogicalResult selu(Node &node) {
   double alpha = node.real("alpha", 1.67326319217681884765625),
          gamma = node.real("gamma", 1.05070102214813232421875);
-  HK_TRY(x, realInput(node));
+  HK_TRY(x, node.realTensor(0));
   HK_TRY(below, decayed(node, x, 1, gamma * alpha));
   HK_TRY(above, times(node, x, gamma));
   HK_TRY(positive, compared(node, ComparePredicate::gt, x, 0));
@@ -85,12 +77,9 @@ static LogicalResult selu(Node &node) {
 }
 
 static LogicalResult prelu(Node &node) {
-  HK_TRY(x, realInput(node));
-  HK_TRY(slope, node.tensor(1));
-  if (slope.dtype != x.dtype)
-    return node.error() << "expected inputs of one type, but got "
-                        << dtypeName(x.dtype) << " and "
-                        << dtypeName(slope.dtype);
+  HK_TRY(x, node.realTensor(0));
+  HK_TRY(inputs, node.pair(0, 1));
+  Tensor slope = inputs.second;
   HK_TRY(below, node.binary<MulOp>(x, slope));
   HK_TRY(negative, compared(node, ComparePredicate::lt, x, 0));
   HK_TRY(made, node.select(negative, below, x));
@@ -99,7 +88,7 @@ static LogicalResult prelu(Node &node) {
 
 /// x tanh(softplus(x))
 static LogicalResult mish(Node &node) {
-  HK_TRY(x, realInput(node));
+  HK_TRY(x, node.realTensor(0));
   HK_TRY(soft, node.unary<SoftplusOp>(x));
   HK_TRY(gate, node.unary<TanhOp>(soft));
   HK_TRY(made, node.binary<MulOp>(x, gate));
@@ -108,7 +97,7 @@ static LogicalResult mish(Node &node) {
 
 /// x max(0, min(1, x / 6 + 1 / 2))
 static LogicalResult hardSwish(Node &node) {
-  HK_TRY(x, realInput(node));
+  HK_TRY(x, node.realTensor(0));
   HK_TRY(sixth, times(node, x, 1.0 / 6));
   HK_TRY(sum, plus(node, sixth, 0.5));
   HK_TRY(type, node.type(x.dtype, x.shape));
@@ -121,7 +110,7 @@ static LogicalResult hardSwish(Node &node) {
 }
 
 static LogicalResult softsign(Node &node) {
-  HK_TRY(x, realInput(node));
+  HK_TRY(x, node.realTensor(0));
   HK_TRY(absolute, node.unary<AbsOp>(x));
   HK_TRY(divisor, plus(node, absolute, 1));
   HK_TRY(made, node.binary<DivOp>(x, divisor));
@@ -129,7 +118,7 @@ static LogicalResult softsign(Node &node) {
 }
 
 static LogicalResult thresholdedRelu(Node &node) {
-  HK_TRY(x, realInput(node));
+  HK_TRY(x, node.realTensor(0));
   HK_TRY(above, compared(node, ComparePredicate::gt, x, node.real("alpha", 1)));
   HK_TRY(zero, node.scalar(0, x.dtype));
   HK_TRY(made, node.select(above, x, zero));
@@ -150,7 +139,7 @@ static LogicalResult sign(Node &node) {
 
 /// Whether x is one of the infinities that the attributes ask for.
 static LogicalResult isInf(Node &node) {
-  HK_TRY(x, realInput(node));
+  HK_TRY(x, node.realTensor(0));
   bool below = node.integer("detect_negative", 1) != 0,
        above = node.integer("detect_positive", 1) != 0;
   if (!below && !above)
@@ -201,7 +190,7 @@ static FailureOr<Tensor> reduceRows(Node &node, ReduceKind kind,
 
 /// d - ln(sum of e^d), d = x - the largest
 static LogicalResult logSoftmax(Node &node) {
-  HK_TRY(x, realInput(node));
+  HK_TRY(x, node.realTensor(0));
   HK_TRY(rows, rowsOf(node, x, -1));
   HK_TRY(wide, node.cast(rows.x, kFloat));
   HK_TRY(largest, reduceRows(node, ReduceKind::max, wide));

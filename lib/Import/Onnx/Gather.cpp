@@ -248,10 +248,7 @@ static LogicalResult gatherND(Node &node) {
 }
 
 static LogicalResult topk(Node &node) {
-  HK_TRY(x, node.tensor(0));
-  if (!dtypeInfo(x.dtype)->isFloat)
-    return node.error() << "expected real elements, but got "
-                        << dtypeName(x.dtype);
+  HK_TRY(x, node.realTensor(0));
   HK_TRY(count, node.integers(1, "k"));
   if (count.size() != 1 || count[0] < 1)
     return node.error() << "expected one k of at least 1";

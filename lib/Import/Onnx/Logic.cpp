@@ -49,13 +49,9 @@ template <ComparePredicate predicate> static LogicalResult compare(Node &node) {
   if (predicate == ComparePredicate::eq)
     if (std::optional<Item> known = equalSizes(node))
       return node.result(0, std::move(*known));
-  HK_TRY(x, node.tensor(0));
-  HK_TRY(y, node.tensor(1));
-  if (x.dtype != y.dtype)
-    return node.error() << "expected inputs of one type, but got "
-                        << dtypeName(x.dtype) << " and " << dtypeName(y.dtype);
-  HK_TRY(a, node.asNumber(x));
-  HK_TRY(c, node.asNumber(y));
+  HK_TRY(inputs, node.pair(0, 1));
+  HK_TRY(a, node.asNumber(inputs.first));
+  HK_TRY(c, node.asNumber(inputs.second));
   HK_TRY(made, node.compare(predicate, a, c));
   return node.result(0, made);
 }

@@ -72,6 +72,22 @@ FailureOr<Tensor> Node::tensor(size_t i) {
   return Tensor{*value, item.dtype, item.shape};
 }
 
+FailureOr<Tensor> Node::realTensor(size_t i) {
+  HK_TRY(x, tensor(i));
+  if (!dtypeInfo(x.dtype)->isFloat)
+    return error() << "expected real elements, but got " << dtypeName(x.dtype);
+  return x;
+}
+
+FailureOr<std::pair<Tensor, Tensor>> Node::pair(size_t i, size_t j) {
+  HK_TRY(x, tensor(i));
+  HK_TRY(y, tensor(j));
+  if (x.dtype != y.dtype)
+    return error() << "expected inputs of one type, but got "
+                   << dtypeName(x.dtype) << " and " << dtypeName(y.dtype);
+  return std::pair(x, y);
+}
+
 FailureOr<Data> Node::numbers(size_t i, StringRef what) {
   const Item &item = input(i);
   if (item.data && item.data->getNumElements() <= graph.options.maxEvaluated)

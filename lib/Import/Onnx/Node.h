@@ -59,6 +59,10 @@ public:
   /// Input `i`, which is given.
   const Item &input(size_t i) const;
   FailureOr<Tensor> tensor(size_t i);
+  /// Input `i`, of floats.
+  FailureOr<Tensor> realTensor(size_t i);
+  /// Inputs `i` and `j`, of one type.
+  FailureOr<std::pair<Tensor, Tensor>> pair(size_t i, size_t j);
   /// Input `i` as integers of 8 bits: int8, and uint8 less 128.
   FailureOr<Tensor> codes(size_t i);
   /// Numbers of input `i`; an error where the file does not have them.

@@ -20,17 +20,6 @@ static bool isFloat(int dtype) {
   return info && info->isFloat;
 }
 
-/// Inputs `i` and `j`, of one type.
-static FailureOr<std::pair<Tensor, Tensor>> pairOf(Node &node, size_t i,
-                                                   size_t j) {
-  HK_TRY(x, node.tensor(i));
-  HK_TRY(y, node.tensor(j));
-  if (x.dtype != y.dtype)
-    return node.error() << "expected inputs of one type, but got "
-                        << dtypeName(x.dtype) << " and " << dtypeName(y.dtype);
-  return std::pair(x, y);
-}
-
 //===----------------------------------------------------------------------===//
 // Arithmetic, on tensors or on sizes
 //===----------------------------------------------------------------------===//
@@ -79,7 +68,7 @@ template <typename Op, SizeFunction function>
 static LogicalResult arithmetic(Node &node) {
   if (function && isShapeArithmetic(node))
     return evaluate(node, function);
-  HK_TRY(operands, pairOf(node, 0, 1));
+  HK_TRY(operands, node.pair(0, 1));
   HK_TRY(made, node.binary<Op>(operands.first, operands.second));
   return node.result(0, made);
 }
@@ -137,10 +126,7 @@ static LogicalResult variadic(Node &node) {
 //===----------------------------------------------------------------------===//
 
 template <typename Op> static LogicalResult unary(Node &node) {
-  HK_TRY(x, node.tensor(0));
-  if (!isFloat(x.dtype))
-    return node.error() << "expected real elements, but got "
-                        << dtypeName(x.dtype);
+  HK_TRY(x, node.realTensor(0));
   HK_TRY(made, node.unary<Op>(x));
   return node.result(0, made);
 }
@@ -171,10 +157,7 @@ static LogicalResult gelu(Node &node) {
 /// what alpha is by default.
 static FailureOr<Tensor> scaledSwish(Node &node, double alpha) {
   alpha = node.real("alpha", alpha);
-  HK_TRY(x, node.tensor(0));
-  if (!isFloat(x.dtype))
-    return node.error() << "expected real elements, but got "
-                        << dtypeName(x.dtype);
+  HK_TRY(x, node.realTensor(0));
   if (alpha == 1)
     return node.unary<SiluOp>(x);
   HK_TRY(factor, node.scalar(alpha, x.dtype));
