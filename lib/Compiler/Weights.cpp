@@ -127,16 +127,18 @@ ConcatOp joinOf(Block &recipe) {
   return llvm::all_of(join.getInputs(), partIsBytes) ? join : ConcatOp();
 }
 
-std::vector<uint8_t> joinBytes(ConcatOp join, ArrayRef<StringRef> sources) {
+std::vector<uint8_t> joinBytes(ConcatOp join, ArrayRef<StringRef> sources,
+                               uint64_t bytes) {
   int64_t rows = ShapedType::getNumElements(
       join.getType().getShape().take_front(join.getDim()));
   std::vector<uint8_t> made;
+  made.reserve(bytes);
   for (int64_t row = 0; row < rows; ++row)
     for (Value input : join.getInputs()) {
       StringRef source = sources[cast<BlockArgument>(input).getArgNumber()];
       size_t part = source.size() / rows;
-      StringRef bytes = source.substr(row * part, part);
-      made.insert(made.end(), bytes.bytes_begin(), bytes.bytes_end());
+      StringRef own = source.substr(row * part, part);
+      made.insert(made.end(), own.bytes_begin(), own.bytes_end());
     }
   return made;
 }
@@ -156,7 +158,7 @@ evaluateRecipe(WeightOp op, const WeightFiles &files, uint64_t bytes) {
     sources.push_back(source->bytes);
   }
   if (ConcatOp join = joinOf(recipe))
-    return joinBytes(join, sources);
+    return joinBytes(join, sources, bytes);
   SmallVector<reference::Tensor> inputs;
   for (auto [bytes, argument] :
        llvm::zip_equal(sources, recipe.getArguments())) {

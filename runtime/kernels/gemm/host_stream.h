@@ -251,6 +251,14 @@ template <DType D> struct ByteValues {
   template <int First> HK_MEM HostVec<Bf16Pair> pairs() const {
     return join<First>(__make_integer_seq<LaneSequence, int, 64>{});
   }
+  /// The four vectors of a step, in the order that ByteStream::order says.
+  HK_MEM void floats(HostVec<float> (&x)[4]) const {
+    auto first = pairs<0>(), second = pairs<8>();
+    x[0] = evenOf<kHostLanes>(first);
+    x[1] = oddOf<kHostLanes>(first);
+    x[2] = evenOf<kHostLanes>(second);
+    x[3] = oddOf<kHostLanes>(second);
+  }
   /// The word of consecutive pairs that becomes word `w` of pairs<8 * half>.
   static constexpr int wordAt(int half, int w) {
     return w / 4 * 8 + half * 4 + w % 4;
@@ -307,13 +315,7 @@ template <class L, class Acc> struct ByteStream : LaneStream<L, Acc> {
 
   HK_MEM static void load(const Source &b, const Block &, i64 row, i64 k,
                           V (&x)[kVectors]) {
-    Values values(codesAt(b, row, k));
-    auto first = values.template pairs<0>(),
-         second = values.template pairs<8>();
-    x[0] = evenOf<W>(first);
-    x[1] = oddOf<W>(first);
-    x[2] = evenOf<W>(second);
-    x[3] = oddOf<W>(second);
+    Values(codesAt(b, row, k)).floats(x);
   }
   HK_MEM static ByteCodes codesAt(const Source &b, i64 row, i64 k) {
     using Memory = typename Aligned<ByteCodes, 1>::type;

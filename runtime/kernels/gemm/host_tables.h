@@ -154,13 +154,7 @@ template <class L, int Depth> struct ByteTables : PairScales<L, Depth> {
       low = code == u8(0x80) ? ByteCodes(block.lowOfLast) : low;
       high = code == u8(0x80) ? ByteCodes(block.highOfLast) : high;
     }
-    Values values(low, high);
-    auto first = values.template pairs<0>(),
-         second = values.template pairs<8>();
-    x[0] = evenOf<W>(first);
-    x[1] = oddOf<W>(first);
-    x[2] = evenOf<W>(second);
-    x[3] = oddOf<W>(second);
+    Values(low, high).floats(x);
   }
   HK_MEM static void order(V (&x)[kVectors]) { Unscaled::order(x); }
 
