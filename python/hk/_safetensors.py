@@ -7,6 +7,10 @@ import typing
 
 from .errors import Incompatible
 
+# Metadata of a file: further ones with weights of the same model, as a JSON list of paths from its
+# folder (docs/weights.md).
+FILES = "hk.files"
+
 _TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "uint16",
           "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U8": "uint8",
           "BOOL": "bool"}
@@ -22,7 +26,7 @@ def read(path: str | os.PathLike) -> dict[str, typing.Any]:
         raise Incompatible(f"'{os.fspath(path)}' is not a safetensors file")
     header = json.loads(bytes(data[8:8 + length]))
     tensors: dict[str, typing.Any] = {}
-    for other in json.loads(header.get("__metadata__", {}).get("hk.files", "[]")):
+    for other in json.loads(header.get("__metadata__", {}).get(FILES, "[]")):
         tensors |= read(os.path.join(os.path.dirname(path), other))
     for name, entry in header.items():
         if name == "__metadata__":

@@ -6,7 +6,7 @@ import hk
 import pytest
 import zoo
 from hk import cli
-from hk._safetensors import read
+from hk._safetensors import FILES, read
 from safetensors import safe_open
 
 torch = pytest.importorskip("torch")
@@ -34,7 +34,7 @@ def test_weights_stay_in_their_files(folder, tmp_path, capsys):
     capsys.readouterr()
     here, metadata = names_in(tmp_path / "m.safetensors")
     everything, none = names_in(tmp_path / "all.safetensors")
-    shards = {n: (tmp_path / n).resolve() for n in json.loads(metadata[_in_place.FILES])}
+    shards = {n: (tmp_path / n).resolve() for n in json.loads(metadata[FILES])}
     assert set(shards.values()) == {p.resolve() for p in folder.glob("*.safetensors")}
     assert not none and "model.layers.0.mlp.down_proj.weight" in everything - here
     # Only what the import has made of other tensors, or added.

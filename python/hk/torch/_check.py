@@ -29,7 +29,7 @@ from ._converted import convert
 from ._experts import is_experts
 from ._graph import Graph, unpadded
 from ._plain import Plain, differences
-from ._precision import Change, computing_in, layers, perturbed, shared_copy
+from ._precision import Change, computing_in, layers, one_up, perturbed, shared_copy
 from ._signature import Dense
 from ._substitution import set_attention
 
@@ -86,7 +86,7 @@ class _Reference:
 
     def __init__(self, model: torch.nn.Module, prompts: list, dtype: torch.dtype, dense: bool):
         self.prompts, self._dense = prompts, dense
-        self._up = torch.float64 if dtype == torch.float32 else torch.float32
+        self._up = one_up(dtype)
         self.model = convert(shared_copy(model).eval(), dtype)
         # Eager attention has every variant (soft caps, sinks) in every precision.
         set_attention(self.model, "eager")

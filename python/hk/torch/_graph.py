@@ -13,6 +13,7 @@ import warnings
 
 import torch
 
+from .._safetensors import FILES
 from ..errors import Error, InvalidArgument, NotFound, UnsupportedModel
 from . import (  # noqa: F401 - registers torch.ops.hk
     _convolutions,
@@ -27,7 +28,7 @@ from ._aten import element_of
 from ._converted import convert
 from ._formulas import FORMULAS
 from ._lowering import BY_TAP, Lowering, is_lowered
-from ._in_place import FILES, in_place
+from ._in_place import in_place
 from ._masks import Mask
 from ._plain import Plain, as_args
 from ._precision import shared_copy

@@ -9,7 +9,7 @@ from ..errors import UnsupportedModel
 from . import _leaves  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
 from ._converted import convert
-from ._precision import Change, computing_in, perturbed, shared_copy
+from ._precision import Change, computing_in, one_up, perturbed, shared_copy
 from ._signature import Argument
 
 
@@ -73,7 +73,7 @@ def differences(model: torch.nn.Module, function: typing.Any, signature: Plain,
                 dtype: torch.dtype) -> typing.Iterator[tuple]:
     """(hk's results, the module's one precision up, in the import's type, and with sums that are
     off) of the example, and of a smaller one."""
-    up = torch.float64 if dtype == torch.float32 else torch.float32
+    up = one_up(dtype)
     rounded = convert(signature.adapted(shared_copy(model)).eval(), dtype)
 
     def run(args: tuple, kind: torch.dtype, change: Change | None = None) -> list[torch.Tensor]:

@@ -19,6 +19,11 @@ Change = typing.Callable[[torch.Tensor, int], torch.Tensor]
 NOISES = 65521  # Random numbers of a weight, again and again; a prime, so no two rows are alike.
 
 
+def one_up(dtype: torch.dtype) -> torch.dtype:
+    """The type that a check computes in."""
+    return torch.float64 if dtype == torch.float32 else torch.float32
+
+
 def shared_copy(model: torch.nn.Module) -> torch.nn.Module:
     """A copy whose parameters are the model's memory; to convert it leaves the model as it is."""
     memo = {id(p): torch.nn.Parameter(p.detach(), requires_grad=False)
