@@ -1,5 +1,4 @@
-//===- GatedDeltaPlan.h - What one gated delta rule kernel computes -*- C++
-//-*-===//
+//===- GatedDeltaPlan.h - What a gated delta kernel computes ----*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

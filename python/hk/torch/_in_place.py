@@ -1,6 +1,5 @@
 """Weights of a graph that stay in the files of the model's folder."""
 
-import json
 import os
 import pathlib
 import typing
@@ -8,24 +7,17 @@ import typing
 import torch
 
 from ._mlir import ELEMENT_TYPES
+from ._shards import shards
 
 
 def files_of(folder: str | os.PathLike) -> dict[str, pathlib.Path]:
-    """The file of each tensor of a model's folder, as transformers finds it."""
-    folder = pathlib.Path(folder)
-    index = folder / "model.safetensors.index.json"
-    if (folder / "model.safetensors").exists():
-        names = ["model.safetensors"]
-    elif index.exists():
-        names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
-    else:
-        return {}
+    """The file of each tensor of a model's folder."""
     from safetensors import safe_open
 
     found = {}
-    for name in names:
-        with safe_open(folder / name, "pt") as file:
-            found |= dict.fromkeys(file.keys(), folder / name)
+    for path in shards(pathlib.Path(folder)):
+        with safe_open(path, "pt") as file:
+            found |= dict.fromkeys(file.keys(), path)
     return found
 
 

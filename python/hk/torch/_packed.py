@@ -21,6 +21,7 @@ import torch
 
 from ..errors import UnsupportedModel
 from ._quantised import Quantised
+from ._shards import shards
 
 Tensors = dict[str, torch.Tensor]
 
@@ -280,19 +281,11 @@ def is_of(folder: pathlib.Path, method: str) -> bool:
     return _said(folder).get("quant_method") == method
 
 
-def _files(folder: pathlib.Path) -> list[pathlib.Path]:
-    index = folder / "model.safetensors.index.json"
-    if index.exists():
-        names = set(json.loads(index.read_text())["weight_map"].values())
-        return [folder / pathlib.Path(name).name for name in sorted(names)]
-    return sorted(folder.glob("*.safetensors"))
-
-
 def tensors_of(folder: pathlib.Path) -> Tensors:
     """The tensors of a folder's files."""
     from safetensors.torch import load_file
 
-    files = _files(folder)
+    files = shards(folder)
     if not files:
         raise UnsupportedModel(f"'{folder}' has packed weights but no *.safetensors file; save them "
                                "in that format")
