@@ -1,5 +1,4 @@
-//===- LdsBanks.h - Clocks of LDS accesses -----------------------*- C++
-//-*-===//
+//===- LdsBanks.h - Clocks of LDS accesses ----------------------*- C++ -*-===//
 //
 // Part of hk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

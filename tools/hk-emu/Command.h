@@ -1,5 +1,4 @@
-//===- Command.h - The command line of hk-emu --------------------*- C++
-//-*-===//
+//===- Command.h - The command line of hk-emu -------------------*- C++ -*-===//
 //
 // Part of hk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- AttentionEpilogue.h - What follows in an attention kernel -*- C++
-//-*-===//
+//===- AttentionEpilogue.h - What attention kernels take in -----*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- TensorMaps.h - Descriptions of operands for the copy engine -*- C++
-//-*-===//
+//===- TensorMaps.h - Operands for the copy engine --------------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
