@@ -47,7 +47,8 @@ Value sizeOf(Value memref, int64_t dim, OpBuilder &builder) {
                                            expand.getMixedOutputShape()[dim]);
   if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op)) {
     Value product = arith::ConstantIndexOp::create(builder, loc, 1);
-    for (int64_t from : collapse.getReassociationIndices()[dim])
+    ReassociationIndices joined = collapse.getReassociationIndices()[dim];
+    for (int64_t from : joined)
       if (Value size = sizeOf(collapse.getSrc(), from, builder))
         product = builder.createOrFold<arith::MulIOp>(loc, product, size);
       else

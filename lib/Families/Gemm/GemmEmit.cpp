@@ -591,8 +591,9 @@ private:
   void writeArguments(bool addressA, bool addressB) {
     GemmOperand a = gemm.operand(GemmSide::Lhs);
     GemmOperand b = gemm.operand(GemmSide::Rhs);
+    GemmDims layout = gemmDims(matmul());
     std::string batches = "1";
-    for (int64_t dim : llvm::reverse(gemmDims(matmul()).batch))
+    for (int64_t dim : llvm::reverse(layout.batch))
       batches += " * " + words.dim(argument(a.data), a.memoryDim(dim));
     os << "  GemmArgs args = {};\n"
        << "  args.m = " << words.dim(argument(a.data), a.row) << ";\n"

@@ -73,7 +73,7 @@ void confuseAttribute(::onnx::NodeProto &node, Random &random) {
             : *node.mutable_attribute(random() % node.attribute_size());
   if (fresh)
     attribute.set_name(oneOf(kNames, random));
-  attribute.set_type(::onnx::AttributeProto::AttributeType(random() % 16));
+  attribute.set_type(::onnx::AttributeProto::AttributeType(random() % 15));
   switch (random() % 8) {
   case 0:
     attribute.set_f(random() % 2 ? std::numeric_limits<float>::quiet_NaN()
