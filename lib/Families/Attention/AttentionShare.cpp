@@ -73,9 +73,15 @@ static int64_t keysOf(const AttentionPlan &kernel,
     return llvm::divideCeil(sizeOf(kernel.dim(segment.key, 0)), sequences);
   case KeyForm::Dense:
     return sizeOf(kernel.dim(segment.key, 1));
-  case KeyForm::Paged:
-    return sizeOf(kernel.dim(segment.blockTable, 1)) *
-           sizeOf(kernel.dim(segment.key, 1));
+  case KeyForm::Paged: {
+    int64_t page = sizeOf(kernel.dim(segment.key, 1));
+    // A table of one dim has the pages of all sequences.
+    if (tensorType(segment.getOp().getBlockTable()).getRank() == 1)
+      return llvm::divideCeil(sizeOf(kernel.dim(segment.blockTable, 0)),
+                              sequences) *
+             page;
+    return sizeOf(kernel.dim(segment.blockTable, 1)) * page;
+  }
   }
   llvm_unreachable("every form has a case");
 }
