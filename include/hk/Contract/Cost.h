@@ -145,6 +145,15 @@ struct Sm90Calibration {
   /// of 128x256 that share B took 1.07 GB in 171, 300x5000x3072 in 128x128 189
   /// MB in 28.
   static constexpr double kCacheBytes = 6.5e6;
+  /// The same of one matrix of 16 bits, fitted to 27 products of 96 to 4,096
+  /// rows in 13 tiles on an H100 (h200-gemm.md): rows that are whole lines of
+  /// the cache come quicker, one warpgroup takes more than half of what two do.
+  static constexpr double kPlainCacheBytes = 10e6, kPlainNarrow = 0.20,
+                          kPlainHalfTile = 0.53;
+  static constexpr int32_t kLineBytes = 128;
+  /// From asking for rows of B to having them, where tiles do so all the time:
+  /// few columns have too little under way.
+  static constexpr double kFetchMicroseconds = 2.0;
   /// What groups' products and memory do not hide of each other.
   static constexpr double kGroupsApart = 0.05;
   /// Clocks of an epilogue of 256 columns.
@@ -244,7 +253,9 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   int64_t clusters = residentClusters(target, tile.cluster);
   double rounds = ceilDiv(rowTiles * columnTiles, double(clusters));
   double width = instructionColumns(tile, size.m);
-  double step = 4.0 * width * (1 + C::kNarrow * (256 - width) / 256);
+  bool plain = !shape.grouped && info(shape.operand).bits == 16;
+  double narrow = plain ? C::kPlainNarrow : C::kNarrow;
+  double step = 4.0 * width * (1 + narrow * (256 - width) / 256);
   if (shape.scaled)
     step *= 1 + C::kScaledFold;
   else if (isFp8(shape.operand))
@@ -252,7 +263,7 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   if (tile.cluster == 1)
     step *= 1 + C::kAlone;
   if (tile.wm * tile.wn == 1)
-    step *= C::kHalfTile;
+    step *= plain ? C::kPlainHalfTile : C::kHalfTile;
   step = costMax(step, isSwapped(tile) ? kChainClocks : 0);
   // A stage of 16 bits takes twice as long to multiply; its widths were chosen
   // by what they took.
@@ -269,10 +280,20 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   double memory = gemmBytes(shape, size) / (target.memoryGBps * 1e3 * share);
   double rows = shape.grouped ? rowsFromCache(tile, size.m)
                               : rowTiles * (tile.bm * tile.cluster + tile.bn);
+  bool lines = size.k * info(shape.operand).bits / 8 % C::kLineBytes == 0;
+  double cache = plain && lines ? C::kPlainCacheBytes : C::kCacheBytes;
   if (!shape.grouped || (shape.scaled && size.block == 0))
-    memory =
-        costMax(memory, columnTiles * rows * kBulkRowBytes *
-                            ceilDiv(double(size.k), tile.bk) / C::kCacheBytes);
+    memory = costMax(memory, columnTiles * rows * kBulkRowBytes *
+                                 ceilDiv(double(size.k), tile.bk) / cache);
+  if (plain) {
+    double strips = costMax(1, double(clusters) / rowTiles);
+    double columnsAsked =
+        (strips < columnTiles ? strips : columnTiles) * columns;
+    double asked = columnsAsked * kBulkRowBytes * tile.stages;
+    double bytesB =
+        double(size.n) * double(size.batches) * double(size.k) * size.bytesB;
+    memory = costMax(memory, bytesB / asked * C::kFetchMicroseconds);
+  }
   if (size.fewGroups)
     memory = tilesFromMemory(gemmBytes(shape, size), rowTiles * columnTiles,
                              double(clusters), target.memoryGBps * 1e3 * share);

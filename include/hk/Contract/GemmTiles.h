@@ -42,6 +42,8 @@ struct GemmTileRow {
   /// Offered only where the rows of B run along its columns: steps as deep as
   /// where they run along k, as lines of memory are whole in 64 columns.
   bool onlyColumns = false;
+  /// Offered to products of groups.
+  bool grouped = true;
 };
 
 /// A row for products that quantise A.
@@ -72,6 +74,14 @@ constexpr GemmTileRow warpSpecialised(int32_t bn, int32_t stages, bool folds,
           false,
           GemmLoop::WarpSpecialised,
           cluster};
+}
+
+/// A warp-specialised row for one matrix of 16 bits.
+constexpr GemmTileRow ofOneMatrix(int32_t bn, int32_t stages, int32_t cluster,
+                                  int32_t groups = 2) {
+  GemmTileRow row = warpSpecialised(bn, stages, false, cluster, groups);
+  row.grouped = false;
+  return row;
 }
 
 /// A row for groups of some hundred rows: 128 rows of B, and as many of a group
@@ -218,6 +228,11 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     warpSpecialised(192, 4, true, 2),
     warpSpecialised(128, 6, true, 2),
     warpSpecialised(128, 6, true, 1),
+    ofOneMatrix(160, 5, 1),
+    ofOneMatrix(144, 5, 1),
+    ofOneMatrix(224, 5, 1, /*groups=*/1),
+    ofOneMatrix(128, 8, 2, /*groups=*/1),
+    ofOneMatrix(96, 9, 1, /*groups=*/1),
     swappedGroups(160, 5),
     warpSpecialised(256, 5, false, 5, /*groups=*/1),
     warpSpecialised(256, 5, false, 1, /*groups=*/1),
@@ -431,9 +446,11 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   // Neighbouring tiles of rows may be of two groups.
   if (shape.grouped && row.cluster != 1)
     return false;
-  // Few rows of one matrix have loops of their own; a cluster of such tiles has
-  // some hundred.
-  if (!shape.grouped && row.wm == 1 && row.wn == 1 && row.cluster == 1)
+  if (shape.grouped && !row.grouped)
+    return false;
+  // Few rows of 8 bits have loops of their own; nothing else was tried.
+  if (!shape.grouped && row.wm == 1 && row.wn == 1 && row.cluster == 1 &&
+      info(shape.operand).bits == 8)
     return false;
   // Columns of the result are stored in whole panels.
   if (shape.pair && gemmColumns(tile, true) < kBulkPanelColumns)

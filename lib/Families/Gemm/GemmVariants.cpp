@@ -238,6 +238,8 @@ private:
         !kernel.getThreads() && !askedLoop())
       return tile.loop == ::hk::GemmLoop::Blocks ||
              (tile.bm == 128 && tile.bn == 128);
+    if (!groups)
+      return false;
     // What few tiles are for; of many their number makes no difference.
     if (tile.loop == ::hk::GemmLoop::WarpSpecialised && tile.bn < 128)
       return !range.few;

@@ -153,26 +153,38 @@ template <DType D, int N, bool Transposed = false> struct WarpgroupProduct {
     HK_PRODUCT(HK_OUT8(0));                                                    \
   else if constexpr (N == 32)                                                  \
     HK_PRODUCT(HK_OUT16(0));                                                   \
+  else if constexpr (N == 48)                                                  \
+    HK_PRODUCT(HK_OUT16(0), HK_OUT8(16));                                      \
   else if constexpr (N == 64)                                                  \
     HK_PRODUCT(HK_OUT32(0));                                                   \
+  else if constexpr (N == 80)                                                  \
+    HK_PRODUCT(HK_OUT32(0), HK_OUT8(32));                                      \
   else if constexpr (N == 96)                                                  \
     HK_PRODUCT(HK_OUT32(0), HK_OUT16(32));                                     \
+  else if constexpr (N == 112)                                                 \
+    HK_PRODUCT(HK_OUT32(0), HK_OUT16(32), HK_OUT8(48));                        \
   else if constexpr (N == 128)                                                 \
     HK_PRODUCT(HK_OUT64(0));                                                   \
+  else if constexpr (N == 144)                                                 \
+    HK_PRODUCT(HK_OUT64(0), HK_OUT8(64));                                      \
   else if constexpr (N == 160)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT16(64));                                     \
+  else if constexpr (N == 176)                                                 \
+    HK_PRODUCT(HK_OUT64(0), HK_OUT16(64), HK_OUT8(80));                        \
   else if constexpr (N == 192)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT32(64));                                     \
+  else if constexpr (N == 208)                                                 \
+    HK_PRODUCT(HK_OUT64(0), HK_OUT32(64), HK_OUT8(96));                        \
   else if constexpr (N == 224)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT32(64), HK_OUT16(96));                       \
+  else if constexpr (N == 240)                                                 \
+    HK_PRODUCT(HK_OUT64(0), HK_OUT32(64), HK_OUT16(96), HK_OUT8(112));         \
   else                                                                         \
     HK_PRODUCT(HK_OUT64(0), HK_OUT64(64))
 
   /// Begins d = A * B, or d += A * B if `keep`.
   HK_MEM static void begin(Registers &d, u64 a, u64 b, bool keep) {
-    static_assert(N <= 64    ? N == 8 || N == 16 || N == 32 || N == 64
-                  : N <= 224 ? N % 32 == 0
-                             : N == 256);
+    static_assert(N == 8 || (N % 16 == 0 && N >= 16 && N <= 256));
     if constexpr (kIsFloat) {
 #define HK_OUT1(i) "+f"(d[i])
       HK_PRODUCTS;
