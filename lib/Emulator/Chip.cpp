@@ -11,6 +11,7 @@
 
 #include "Chip.h"
 #include "hk/Contract/Target.h"
+#include <llvm/BinaryFormat/ELF.h>
 
 namespace hk::emu {
 
@@ -36,6 +37,49 @@ const Chip *findChip(const std::string &name) {
     if (product == chip.product)
       return &chip;
   return nullptr;
+}
+
+// What a generic target runs on: LLVM's AMDGPUUsage, table of generic
+// processors. gfx9-4-generic has no fp8 and no xf32; gfx9-generic is GCN 5 and
+// means none of these chips.
+const char *const kGenericTarget = "gfx9-4-generic";
+static const Machine kMachines[] = {
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX942, "gfx942", {"gfx942"}},
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX950, "gfx950", {"gfx950"}},
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX9_4_GENERIC,
+     kGenericTarget,
+     {"gfx942", "gfx950"}},
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX9_GENERIC, "gfx9-generic", {}},
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX906, "gfx906", {}},
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX908, "gfx908", {}},
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX90A, "gfx90a", {}},
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX1030, "gfx1030", {}},
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX1100, "gfx1100", {}},
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX1201, "gfx1201", {}},
+    {llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX1250, "gfx1250", {}},
+};
+
+const Machine *findMachine(uint32_t elfFlags) {
+  for (const Machine &machine : kMachines)
+    if (machine.number == (elfFlags & llvm::ELF::EF_AMDGPU_MACH))
+      return &machine;
+  return nullptr;
+}
+
+std::string whyNotRun(const Chip &chip, uint32_t elfFlags) {
+  const Machine *machine = findMachine(elfFlags);
+  if (!machine || !machine->runsOn[0])
+    return "the code object is for " +
+           (machine ? machine->name
+                    : "machine " + std::to_string(elfFlags &
+                                                  llvm::ELF::EF_AMDGPU_MACH)) +
+           ", which no emulated chip runs; compile it for gfx942, gfx950 or " +
+           kGenericTarget;
+  for (const char *target : machine->runsOn)
+    if (target && std::string(target) == chip.name)
+      return "";
+  return std::string("the code object is for ") + machine->name +
+         ", the emulated chip is " + chip.name + "; choose it with HK_EMU_CHIP";
 }
 
 } // namespace hk::emu

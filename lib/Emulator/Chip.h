@@ -37,6 +37,20 @@ const Chip *findChip(const std::string &name);
 /// "mi300x, mi325x, mi355x, gfx942 or gfx950", for messages.
 const char *chipNames();
 
+/// A target that code objects are compiled for.
+struct Machine {
+  uint32_t number; ///< EF_AMDGPU_MACH of the ELF header
+  const char *name;
+  const char *runsOn[2]; ///< chips' targets, or null; the first by choice
+};
+/// The machine of ELF flags, null where the emulator knows no name for it.
+const Machine *findMachine(uint32_t elfFlags);
+/// Why a chip does not run code with these ELF flags; "" if it does.
+std::string whyNotRun(const Chip &chip, uint32_t elfFlags);
+/// What code that runs on several chips is compiled for, also in the names of
+/// a bundle's parts.
+extern const char *const kGenericTarget;
+
 } // namespace hk::emu
 
 #endif // HK_LIB_EMULATOR_CHIP_H

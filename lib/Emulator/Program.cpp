@@ -117,15 +117,9 @@ private:
     if (header.e_machine != ELF::EM_AMDGPU)
       return fail("ELF machine " + std::to_string(header.e_machine) +
                   " is not AMDGPU");
-    unsigned mach = header.e_flags & ELF::EF_AMDGPU_MACH;
-    const char *name = mach == ELF::EF_AMDGPU_MACH_AMDGCN_GFX942   ? "gfx942"
-                       : mach == ELF::EF_AMDGPU_MACH_AMDGCN_GFX950 ? "gfx950"
-                                                                   : nullptr;
-    if (!name || std::string(name) != program.chip().name)
-      return fail(std::string("the code object is for ") +
-                  (name ? name : "a chip that is not emulated") + " (machine " +
-                  std::to_string(mach) + "), the emulated chip is " +
-                  program.chip().name + "; choose it with HK_EMU_CHIP");
+    std::string why = whyNotRun(program.chip(), header.e_flags);
+    if (!why.empty())
+      return fail(why);
     return true;
   }
 

@@ -150,6 +150,21 @@ TEST_F(HipTest, StreamsAreCaptured) {
   EXPECT_EQ(call("hipFree", word), hipSuccess);
 }
 
+/// A bundle's part for several chips is taken where none is for this one.
+TEST_F(HipTest, BundleHasAGenericPart) {
+  const std::string flags = "--gpu-bundle-output -mcode-object-version=6";
+  for (const char *arch : {"gfx9-4-generic", "gfx90a"}) {
+    std::string bundle = compileHipFile("features.hip", arch, flags);
+    ASSERT_EQ(bundle.compare(0, 24, "__CLANG_OFFLOAD_BUNDLE__"), 0);
+    void *module = nullptr;
+    bool runs = std::string(arch) == "gfx9-4-generic";
+    EXPECT_EQ(call("hipModuleLoadData", &module, (const void *)bundle.data()),
+              runs ? hipSuccess : hipErrorNoBinaryForGpu);
+    if (runs)
+      EXPECT_EQ(call("hipModuleUnload", module), hipSuccess);
+  }
+}
+
 TEST_F(HipTest, RefusesForeignObjects) {
   std::string object = compileHipFile("features.hip", "gfx950");
   void *module = nullptr;

@@ -58,6 +58,30 @@ TEST_P(LoaderTest, MapKeyMustBeAString) {
   EXPECT_TRUE(device.load(good)) << device.loadError;
 }
 
+/// gfx9-4-generic is what gfx942 and gfx950 have in common, so both run it; the
+/// other targets are named in the error.
+TEST_P(LoaderTest, GenericTargetsRunOnTheChipsTheyMean) {
+  TestDevice device(GetParam());
+  ASSERT_TRUE(device.load(
+      compileHip(kSource, "gfx9-4-generic", "-mcode-object-version=6")))
+      << device.loadError;
+  std::vector<float> in(64), want(64);
+  for (int i = 0; i < 64; ++i)
+    in[i] = float(i), want[i] = float(i ^ 1);
+  uint64_t out = device.alloc(64 * sizeof(float));
+  LaunchResult result = device.run("copy", 1, 64, out, device.upload(in), 64);
+  EXPECT_EQ(describe(result), "");
+  EXPECT_EQ(device.download<float>(out, 64), want);
+  for (const char *other : {"gfx9-generic", "gfx90a", "gfx1100"}) {
+    EXPECT_FALSE(
+        device.load(compileHip(kSource, other, "-mcode-object-version=6")));
+    EXPECT_NE(device.loadError.find(std::string("is for ") + other +
+                                    ", which no emulated chip runs"),
+              std::string::npos)
+        << device.loadError;
+  }
+}
+
 TEST_P(LoaderTest, PrivateMemoryHasALimit) {
   for (bool bad : {false, true}) {
     AsmCase c;

@@ -88,15 +88,15 @@ bool parseTriple(const std::string &text, uint32_t out[3]) {
   return false;
 }
 
-/// The chip the file was compiled for, from its ELF flags.
+/// The chip the file was compiled for, or the first of those that run it, from
+/// its ELF flags.
 std::string chipOf(const std::string &data) {
   if (data.size() < 64)
     return "";
   uint32_t flags;
   std::memcpy(&flags, data.data() + 48, 4);
-  return (flags & 0xff) == 0x4c   ? "gfx942"
-         : (flags & 0xff) == 0x4f ? "gfx950"
-                                  : "";
+  const Machine *machine = findMachine(flags);
+  return machine && machine->runsOn[0] ? machine->runsOn[0] : "";
 }
 
 /// Why no chip is known for a file, and what to do.
@@ -117,7 +117,10 @@ std::string whyNoChip(const std::string &path, const std::string &chipName,
     return "'" + path + "' is LLVM bitcode; link it to a code object";
   if (!begins("\177ELF"))
     return "'" + path + "' is no code object";
-  return "'" + path + "' is for no emulated chip; see --chip";
+  uint32_t flags = 0;
+  if (data.size() >= 64)
+    std::memcpy(&flags, data.data() + 48, 4);
+  return "'" + path + "': " + whyNotRun(*findChip("gfx942"), flags);
 }
 
 /// Turns one --arg into its bytes and, for buffers, device memory.

@@ -80,7 +80,8 @@ LaunchResult HipDevice::launchCounted(const CodeObject &object,
   return std::move(result.launch);
 }
 
-/// Picks this chip's image out of a clang offload bundle.
+/// Picks this chip's image out of a clang offload bundle, else one for several
+/// chips.
 static bool unbundle(const Chip &chip, const char *&data, size_t &size) {
   static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
   if (std::memcmp(data, magic, 4) != 0 ||
@@ -93,17 +94,20 @@ static bool unbundle(const Chip &chip, const char *&data, size_t &size) {
     p += 8;
     return v;
   };
-  for (uint64_t n = next(); n; --n) {
+  const char *found = nullptr;
+  bool own = false;
+  for (uint64_t n = next(); n && !own; --n) {
     uint64_t offset = next(), bytes = next(), length = next();
     std::string id(p, length);
     p += length;
-    if (id.find(chip.name) != std::string::npos && bytes) {
-      data += offset;
+    own = bytes && id.find(chip.name) != std::string::npos;
+    if (own || (bytes && id.find(kGenericTarget) != std::string::npos)) {
+      found = data + offset;
       size = bytes;
-      return true;
     }
   }
-  return false;
+  data = found ? found : data;
+  return found;
 }
 
 hipError_t HipDevice::load(const void *image, size_t size, HipModule *&module) {
