@@ -71,8 +71,9 @@ public:
     ++group.counters.workgroups;
     if (!group.scratch.empty())
       std::fill(group.scratch.begin(), group.scratch.end(), uint8_t(0));
-    turnsWithoutProgress = 0;
+    turnsWithoutProgress = barriersOfLooks = 0;
     group.asked = 0;
+    group.looked = group.worked = false;
     group.trace =
         launch.tracer ? launch.tracer->begin(linear, waves.size()) : nullptr;
     for (size_t i = 0; i < waves.size(); ++i)
@@ -102,11 +103,13 @@ public:
   const Counters &counters() const { return group.counters; }
 
 private:
-  /// Rounds in which no wave gets anywhere before a loop counts as a wait.
+  /// Rounds in which no wave gets anywhere before a loop counts as a wait, or
+  /// barriers between which nothing is done in global memory but to look.
   static constexpr unsigned kPatience = 64;
 
   /// Gives every wave its turn; true if all that run seem to wait: they sleep,
-  /// or have long reached neither a barrier nor their end.
+  /// have long reached neither a barrier nor their end, or go from barrier to
+  /// barrier with one of them looking at what others write.
   bool turn() {
     bool running = false, awake = false;
     unsigned ended = group.ended;
@@ -131,7 +134,16 @@ private:
       if (wave->state == WaveState::AtBarrier)
         wave->state = WaveState::Running;
     }
-    return false;
+    return looksAgain();
+  }
+
+  /// At a barrier that opens.
+  bool looksAgain() {
+    barriersOfLooks = group.worked ? 0 : barriersOfLooks + group.looked;
+    if (group.trace)
+      group.trace->barrier(group.looked, group.worked);
+    group.looked = group.worked = false;
+    return barriersOfLooks >= kPatience;
   }
 
   struct Registers {
@@ -140,7 +152,7 @@ private:
   };
   Launch &launch;
   unsigned threads = 0;
-  unsigned turnsWithoutProgress = 0;
+  unsigned turnsWithoutProgress = 0, barriersOfLooks = 0;
   Workgroup group;
   std::vector<std::unique_ptr<Wave>> waves;
   std::vector<std::unique_ptr<Registers>> registers;

@@ -63,6 +63,8 @@ void checkGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
                  bool write, bool atomic) {
   if (!at.mask)
     return;
+  bool looks = atomic ? inst.m.sc0 : !write && inst.m.sc1;
+  (looks ? w.wg->looked : w.wg->worked) = true;
   const Memory &memory = *w.launch->memory;
   unsigned first = unsigned(__builtin_ctzll(at.mask));
   uint64_t low = at.a[first], high = low, bits = 0;

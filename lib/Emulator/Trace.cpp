@@ -35,6 +35,61 @@ uint64_t WorkgroupTrace::steps() const {
   return n;
 }
 
+void WorkgroupTrace::barrier(bool looked, bool worked) {
+  constexpr size_t kMostBarriers = 4; // of a round
+  if (worked)
+    marks.clear();
+  marks.push_back({looked, {}});
+  for (const WaveTrace &wave : waves)
+    marks.back().ends.push_back(
+        {wave.steps.size(), wave.accesses.size(), wave.lines.size()});
+  for (size_t period = 1; period <= kMostBarriers; ++period) {
+    if (!repeats(period))
+      continue;
+    marks.resize(marks.size() - period);
+    for (size_t i = 0; i < waves.size(); ++i) {
+      const auto &end = marks.back().ends[i];
+      waves[i].steps.resize(end[0]);
+      waves[i].accesses.resize(end[1]);
+      waves[i].lines.resize(end[2]);
+    }
+    return;
+  }
+  if (marks.size() > 2 * kMostBarriers)
+    marks.erase(marks.begin());
+}
+
+/// Whether the last `period` barriers had a look among them and ran the same
+/// instructions on the same lines as those before.
+bool WorkgroupTrace::repeats(size_t period) const {
+  if (marks.size() <= 2 * period)
+    return false;
+  const Mark *end = &marks.back();
+  bool looked = false;
+  for (size_t i = 0; i < period; ++i)
+    looked |= (end - i)->looked;
+  if (!looked)
+    return false;
+  for (size_t i = 0; i < waves.size(); ++i) {
+    auto part = [&](const auto &all, unsigned which, size_t from, size_t to) {
+      return std::vector(all.begin() + long((end - from)->ends[i][which]),
+                         all.begin() + long((end - to)->ends[i][which]));
+    };
+    const WaveTrace &wave = waves[i];
+    auto sameStep = [](const TraceStep &a, const TraceStep &b) {
+      return a.inst == b.inst;
+    };
+    auto before = part(wave.steps, 0, 2 * period, period);
+    auto now = part(wave.steps, 0, period, 0);
+    if (!std::equal(before.begin(), before.end(), now.begin(), now.end(),
+                    sameStep) ||
+        part(wave.lines, 2, 2 * period, period) !=
+            part(wave.lines, 2, period, 0))
+      return false;
+  }
+  return true;
+}
+
 Tracer::Tracer(std::vector<uint32_t> plan, bool only, uint64_t byteBudget)
     : wanted(std::move(plan)), runsNoOther(only), budget(byteBudget) {
   for (uint32_t linear : wanted) {
@@ -78,7 +133,8 @@ void Tracer::end(uint32_t linear, uint64_t instructions) {
 /// A wave that looks again and again at what another workgroup will change: how
 /// often depends on the emulator's turns, so one round of the loop stays in the
 /// trace. Such a look is a load of device scope or an atomic with a result, and
-/// nothing but it touches memory in the loop.
+/// nothing but it touches memory in the loop; of a workgroup of one wave, which
+/// has no barriers, nothing but it touches global memory.
 static void dropEarlierLook(Wave &w) {
   constexpr size_t kLongestLoop = 64;
   WaveTrace &trace = *w.trace;
@@ -94,6 +150,8 @@ static void dropEarlierLook(Wave &w) {
     if (step.access == TraceStep::kNone)
       continue;
     const TraceAccess &before = trace.accesses[step.access];
+    if (!before.lines && w.wg->waves.size() == 1)
+      continue;
     const uint64_t *lines = trace.lines.data();
     if (step.inst != inst || before.lines != now.lines ||
         before.bytes != now.bytes ||
@@ -101,8 +159,8 @@ static void dropEarlierLook(Wave &w) {
                     lines + before.firstLine + before.lines,
                     lines + now.firstLine))
       return;
-    trace.lines.resize(now.firstLine);
-    trace.accesses.pop_back();
+    trace.lines.resize(before.firstLine + before.lines);
+    trace.accesses.resize(step.access + 1);
     trace.steps.resize(i + 1);
     return;
   }

@@ -14,6 +14,7 @@
 #ifndef HK_LIB_EMULATOR_TRACE_H
 #define HK_LIB_EMULATOR_TRACE_H
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -63,6 +64,19 @@ struct WorkgroupTrace {
   uint32_t linear = 0;
   std::vector<WaveTrace> waves;
   uint64_t steps() const;
+  /// All waves stand at a barrier, since the last one of which they looked at
+  /// what another workgroup may change, or did anything else to global memory.
+  /// Of rounds of a loop in which they only look, one stays in the trace.
+  void barrier(bool looked, bool worked);
+
+private:
+  /// The ends of the waves' vectors at a barrier.
+  struct Mark {
+    bool looked;
+    std::vector<std::array<size_t, 3>> ends;
+  };
+  std::vector<Mark> marks; ///< of barriers since waves worked
+  bool repeats(size_t period) const;
 };
 
 /// Traces chosen workgroups of one launch. Threads may begin and end different

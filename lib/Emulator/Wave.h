@@ -118,6 +118,9 @@ struct Workgroup {
   /// others shall run before this one goes on.
   unsigned asked = 0;
   bool turnEnds = false;
+  /// What waves have done to global memory since the last barrier: looked at
+  /// what another workgroup may change, or anything else.
+  bool looked = false, worked = false;
   SyncSet after; ///< workgroups that atomics have ordered before this one
   /// Stores that no release has covered; in Launch::sync after the first one.
   std::vector<OpenStore> open;

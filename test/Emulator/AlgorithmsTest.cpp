@@ -116,6 +116,7 @@ const Algorithm kAlgorithms[] = {
     {"softmax_online", 8, 256, "lds-race", 4096, softmax, 1e-4},
     {"bitonic_sort", 1, 256, "lds-bounds", 512, sorted},
     {"stream_k", 4, 64, "global-race", 64, columnSum},
+    {"grid_barrier", 4, 256, "global-race", 64, columnSum},
     {"critical_section", 32, 64, "global-race", 1,
      [](const Values &in, size_t) { return prefix(in, 31); }},
     {"scan_look_back", 16, 64, "global-race", 1024, prefix},

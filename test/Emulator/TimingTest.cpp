@@ -285,6 +285,36 @@ TEST(TimingTest, WavesWaitAtBarriers) {
   EXPECT_EQ(r.limit, "latency: barrier");
 }
 
+/// How often a wave looks at what another workgroup will change is the
+/// emulator's doing: one round counts, also where LDS and barriers hand on what
+/// it saw. A load of a narrower scope is the kernel's own doing.
+TEST(TimingTest, OneRoundOfLooksCounts) {
+  for (bool looks : {true, false})
+    for (unsigned waves : {1u, 2u}) {
+      std::string barrier = waves == 1 ? "" : "  s_barrier\n";
+      LoopKernel k;
+      k.before = "  v_readfirstlane_b32 s14, v0\n  v_mov_b32 v20, 0\n";
+      k.body = "  s_cmp_lg_u32 s14, 0\n  s_cbranch_scc1 2f\n"
+               "  global_load_dword v21, v20, s[4:5]" +
+               std::string(looks ? " sc1" : "") +
+               "\n  s_waitcnt vmcnt(0)\n  ds_write_b32 v20, v21\n2:\n"
+               "  s_waitcnt lgkmcnt(0)\n" +
+               barrier + "  ds_read_b32 v22, v20\n  s_waitcnt lgkmcnt(0)\n" +
+               barrier;
+      k.lds = 256;
+      LoopRun run;
+      run.block = 64 * waves;
+      k.iterations = 10;
+      double few = timeLoop("gfx942", k, run).clocks;
+      k.iterations = 1000;
+      double many = timeLoop("gfx942", k, run).clocks;
+      if (looks)
+        EXPECT_NEAR(many / few, 1, 0.1) << waves;
+      else
+        EXPECT_GT(many / few, 20) << waves;
+    }
+}
+
 TEST(TimingTest, OneWorkgroupTooManyTakesAnotherRound) {
   LoopKernel k;
   k.body =

@@ -212,6 +212,43 @@ KERNEL void stream_k(float *out, const float *in, float *work, u32 *count,
   out[tid()] = sum;
 }
 
+// --- A barrier of the whole grid at which one wave looks and tells the rest
+// through LDS, so that the loop has barriers of the workgroup in it. The bug: a
+// workgroup says that it is there before its part is written. ---
+KERNEL void grid_barrier(float *out, const float *in, float *work, u32 *count,
+                         int n) {
+  SHARED u32 arrived[1];
+  if (BAD && tid() == 0)
+    add(count, 1);
+  if (tid() < 64) {
+    float sum = 0;
+    for (int i = wg() * 1024; i < (int)wg() * 1024 + 1024; i += 64)
+      sum += in[i + tid()];
+    work[wg() * 64 + tid()] = sum;
+  }
+  release();
+  barrier();
+  if (!BAD && tid() == 0)
+    add(count, 1);
+  u32 seen;
+  do {
+    // Branches of whole waves: lanes would go to the barriers apart.
+    if (__builtin_amdgcn_readfirstlane(tid()) == 0)
+      arrived[0] = peek(count);
+    // clang 22 takes the barrier's own wait away in loops like this.
+    asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
+    barrier();
+    seen = __builtin_amdgcn_readfirstlane(arrived[0]);
+    barrier();
+  } while (seen < 4);
+  acquire();
+  float sum = 0;
+  for (int other = 0; other < 4; ++other)
+    sum += work[other * 64 + tid() % 64];
+  if (wg() == 0 && tid() < 64)
+    out[tid()] = sum;
+}
+
 // --- A sum under a lock. The bug: the lock is freed before the store. ---
 KERNEL void critical_section(float *out, const float *in, float *work,
                              u32 *count, int n) {
