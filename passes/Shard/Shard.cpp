@@ -13,10 +13,12 @@
 #include "Annotations.h"
 #include "PartRows.h"
 #include "Rewriter.h"
+#include "SpellNorms.h"
 #include "States.h"
 #include "hk/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::hk {
@@ -123,6 +125,20 @@ static void eraseDead(func::FuncOp function) {
       op.erase();
 }
 
+/// An axis whose name says nothing, unless the module says what it cuts.
+static LogicalResult checkNames(ModuleOp module, const ::hk::Mesh &ranks) {
+  bool isAnnotated = !module.getOps<shard::GridOp>().empty();
+  for (const ::hk::MeshAxis &one : ranks.axes())
+    if (one.name != "tp" && one.name != "ep" && !isAnnotated)
+      return module.emitError("expected axes \"tp\", which cuts columns and "
+                              "heads, and \"ep\", which cuts experts, but got "
+                              "\"")
+             << one.name
+             << "\"; an axis of another name needs values that are annotated "
+                "with shard.shard";
+  return success();
+}
+
 LogicalResult HKShard::run(ModuleOp module) {
   ::hk::Mesh ranks;
   std::string wrong = ::hk::Mesh::parse(mesh, ranks);
@@ -134,15 +150,22 @@ LogicalResult HKShard::run(ModuleOp module) {
                             "the mesh ")
            << module->getAttr(kMeshAttrName);
   module->setAttr(kMeshAttrName, StringAttr::get(&getContext(), mesh));
-  if (failed(checkAnnotations(module, ranks)))
+  if (failed(checkNames(module, ranks)) ||
+      failed(checkAnnotations(module, ranks)))
     return failure();
   llvm::SmallPtrSet<Operation *, 16> used;
   module.walk([&](WeightRefOp ref) {
     used.insert(SymbolTable::lookupNearestSymbolFrom(ref, ref.getWeightAttr()));
   });
+  int64_t sharers = 1;
+  for (const ::hk::MeshAxis &one : ranks.axes())
+    if (!Axis{one.name, one.size}.takesExperts())
+      sharers *= one.size;
   for (func::FuncOp function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && function.getBody().hasOneBlock()) {
       partRows(function.getBody().front());
+      if (sharers > 1)
+        spellNorms(function.getBody().front(), sharers);
       useSizesOfSources(function.getBody().front());
     }
   for (const ::hk::MeshAxis &one : ranks.axes()) {
@@ -160,11 +183,11 @@ LogicalResult HKShard::run(ModuleOp module) {
              << axis.name << "\": "
              << (axis.takesExperts()
                      ? "there is no grouped product by blocks or bounds whose "
-                       "matrices are weights"
+                       "matrices are weights; leave that axis out, or"
                      : "no product with a weight is followed, through "
                        "operators that work on a part, by one that sums over "
-                       "its columns")
-             << "; annotate values with shard.shard";
+                       "its columns;")
+             << " annotate values with shard.shard";
   }
   eraseAnnotations(module);
   eraseUnusedWeights(module, used);

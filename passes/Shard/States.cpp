@@ -652,9 +652,13 @@ LogicalResult States::visit(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
     if (isTensor(operand.get())) {
       if (of(operand.get()).is(Kind::Owned))
-        return op->emitError("expected only operators on its rows, grouped "
-                             "products with the same groups and hk.gather_rows "
-                             "to read what experts made");
+        return op->emitError(
+            "expected only operators on its rows, grouped "
+            "products with the same groups and hk.gather_rows "
+            "to read what experts made; cut their columns "
+            "instead, along an axis \"tp\", or keep them whole "
+            "by annotating their matrices with a sharding of "
+            "no axis");
       want(operand, Sharding::replicated());
     }
   return tryColumns(op);

@@ -51,7 +51,8 @@ def logits(folder):
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun")
 @pytest.mark.parametrize(("name", "mesh", "ranks"), [
     ("gemma3", "tp=2", 2), ("smollm2", "tp=3", 3), ("qwen3_moe", "ep=2", 2),
-    ("deepseek_v3_moe", "tp=2,ep=2", 4), ("mamba2", "tp=2", 2), ("qwen3_next", "tp=2", 2)])
+    ("deepseek_v3_moe", "tp=2,ep=2", 4), ("mamba2", "tp=2", 2), ("qwen3_next", "tp=2", 2),
+    ("olmo2", "tp=2", 2)])
 def test_equals_one_rank(name, mesh, ranks, tmp_path):
     source, weights = hk.torch.export(zoo.make(name)).save(tmp_path / "model.mlir")
     one, cut = tmp_path / "one", tmp_path / "cut"

@@ -159,7 +159,7 @@ func.func @some(%x: tensor<?x24xf32>, %few: tensor<?xi32>, %order: tensor<?xi32>
   %h = hk.grouped_matmul %x, %w1 bounds %bounds order %order transpose_b top_k 2 : tensor<?x24xf32>, tensor<4x64x24xf32> groups tensor<5xi32> order tensor<?xi32> -> tensor<?x64xf32>
   %c0 = arith.constant 0 : index
   %rows = tensor.dim %few, %c0 : tensor<?xi32>
-  // expected-error @+1 {{expected only operators on its rows, grouped products with the same groups and hk.gather_rows to read what experts made}}
+  // expected-error @+1 {{expected only operators on its rows, grouped products with the same groups and hk.gather_rows to read what experts made; cut their columns instead, along an axis "tp", or keep them whole by annotating their matrices with a sharding of no axis}}
   %part = tensor.extract_slice %h[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
   %y = hk.grouped_matmul %part, %w2 bounds %bounds transpose_b : tensor<?x64xf32>, tensor<4x24x64xf32> groups tensor<5xi32> -> tensor<?x24xf32>
   %r = hk.gather_rows %y, %place : tensor<?x24xf32>, tensor<?xi32> -> tensor<?x24xf32>
