@@ -349,7 +349,24 @@ def recurrent():
               {"cs": (2, "tp", 32, 32, 128), "ss": (1, "tp")})
 
 
+def norms():
+    """Queries and keys that are normalised over the heads of all ranks, in bf16; the keys' rows are so small that their
+    norm is made by epsilon, too."""
+    shapes = {"wq": (64, 64), "wk": (32, 64), "wv": (32, 64), "wo": (64, 64), "up": (96, 64), "down": (64, 96)}
+    scales = {name: 1 / np.sqrt(shape[1]) for name, shape in shapes.items()} | {"wk": 1e-3}
+    write_weights("norms.safetensors",
+                  {**{n: (rng.normal(size=s) * scales[n], "BF16") for n, s in shapes.items()},
+                   **{n: (1 + rng.normal(size=s) / 8, "BF16") for n, s in (("qn", 64), ("kn", 32), ("latent", 64))}})
+    cache = lambda: rng.normal(size=(1, 32, 2, 16)).astype(np.float32)
+    for rows in (1, 5):
+        check(f"norms over heads of {rows} rows", Path(__file__).parents[2] / "Passes/Shard/norms.mlir", "norms.safetensors",
+              "layer", "tp=2", {"x": rng.normal(size=(rows, 64)).astype(np.float32),
+                                "slots": np.arange(4, 4 + rows, dtype=np.int32),
+                                "len": np.array([4 + rows], np.int32), "kc": cache(), "vc": cache()},
+              {"kc": (2, "tp"), "vc": (2, "tp")})
+
+
 slow = ["smollm2"] if os.environ.get("HK_TEST_ALL") else []
-for case in sys.argv[3:] or ["mlp", "moe", "dispatch", "recurrent", "tinylm", *slow]:
+for case in sys.argv[3:] or ["mlp", "moe", "dispatch", "recurrent", "norms", "tinylm", *slow]:
     globals()[case]()
 finish()
