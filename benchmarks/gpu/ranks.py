@@ -106,7 +106,9 @@ class Bench:
                 dist.barrier()
                 begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                 with torch.cuda.stream(self.stream):
-                    torch.cuda._sleep(200000)  # so that what follows is enqueued before it begins
+                    # 1.5 ms, so that the host has launched the graph before it begins: on some it needs more than 100 us,
+                    # and what the device waits would be counted.
+                    torch.cuda._sleep(3000000)
                     dist.all_reduce(self.word, group=self.group)
                     begin.record()
                     graph.replay()

@@ -116,14 +116,22 @@ HK_DEV u32x4 sendable(u32x4 v) {
   return v;
 }
 
+/// How often blocks look without a pause. A row alone is there after a few
+/// looks, and a pause is longer than what it waits yet; with many rows under
+/// way those who look take bandwidth from those who have something to do.
+HK_DEV u32 quickLooks(u32 blocks) {
+  constexpr u32 kFew = 4, kFewBlocks = 128;
+  if constexpr (kTarget.arch == Arch::Sm90a)
+    if (blocks <= kFewBlocks)
+      return kHostLooks;
+  return kFew;
+}
+
 /// Looks at `p` until its words have come, or it makes no sense to wait.
-HK_DEV u32x4 awaitPeer(Global<const u32x4> p, u32x4 v,
-                       Global<const u32> isOver) {
-  // A row alone is there after a few looks; with many under way those who look
-  // without a pause take bandwidth from those who have something to do.
-  constexpr u32 kQuickLooks = 4;
+HK_DEV u32x4 awaitPeer(Global<const u32x4> p, u32x4 v, Global<const u32> isOver,
+                       u32 quick) {
   for (u32 looks = 1; !hasCome(v); ++looks) {
-    if (looks > kQuickLooks)
+    if (looks > quick)
       pauseForPeer();
     if (looks % kHostLooks == 0 && loadPeerWord(isOver))
       break;
@@ -265,7 +273,7 @@ HK_DEV void takeSentRow(ExchangeWords<2> with, i64 row, i32 thread, u32 blocks,
     }
     if (!owns) {
       auto p = partOf(with.own(), other) + chunkOf(s);
-      come[s] = awaitPeer(p, come[s], with.isOver());
+      come[s] = awaitPeer(p, come[s], with.isOver(), quickLooks(blocks));
       storePeer(p, u32x4(kNotCome));
     }
     Carrier<D, V> total = unpack<D, V>(bitCast<Packed<D, V>>(mine[s])) +
@@ -331,7 +339,7 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
     HK_UNROLL for (int r = 0; r < RANKS; ++r) {
       u32x4 v = u32(r) == with.place() ? mine[s] : come[s][r];
       if (u32(r) != with.place()) {
-        v = awaitPeer(partOf(s, r), v, with.isOver());
+        v = awaitPeer(partOf(s, r), v, with.isOver(), quickLooks(blocks));
         storePeer(partOf(s, r), u32x4(kNotCome));
       }
       Carrier<D, V> part = unpack<D, V>(bitCast<Chunk>(v));
@@ -361,7 +369,7 @@ HK_DEV void exchangeRowTwice(const u64 *words, i64 row, i32 thread, u32 blocks,
   // What has come is made empty again.
   auto take = [&](u32 of, int chunk) __attribute__((always_inline)) {
     Global<u32x4> p = partOf(with.own(), of, chunk);
-    u32x4 v = awaitPeer(p, loadPeer(p), with.isOver());
+    u32x4 v = awaitPeer(p, loadPeer(p), with.isOver(), quickLooks(blocks));
     storePeer(p, u32x4(kNotCome));
     return v;
   };
