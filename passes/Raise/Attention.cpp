@@ -95,16 +95,26 @@ static bool leadsToProduct(Value value) {
 /// The factor of a multiplication or division by a number, and of what.
 static std::optional<std::pair<Value, double>> scaledBy(Value value) {
   Operation *op = value.getDefiningOp();
+  // A number that repeats what it multiplies is more than a factor.
+  auto keepsShape = [&](Value of) { return shapeOf(of) == shapeOf(value); };
   if (auto mul = dyn_cast_or_null<MulOp>(op)) {
-    if (auto number = numberOf(mul.getRhs()))
+    if (auto number = numberOf(mul.getRhs());
+        number && keepsShape(mul.getLhs()))
       return std::pair(mul.getLhs(), *number);
-    if (auto number = numberOf(mul.getLhs()))
+    if (auto number = numberOf(mul.getLhs());
+        number && keepsShape(mul.getRhs()))
       return std::pair(mul.getRhs(), *number);
   }
   if (auto div = dyn_cast_or_null<DivOp>(op))
-    if (auto number = numberOf(div.getRhs()); number && *number != 0)
+    if (auto number = numberOf(div.getRhs());
+        number && *number != 0 && keepsShape(div.getLhs()))
       return std::pair(div.getLhs(), 1 / *number);
   return std::nullopt;
+}
+
+/// Whether a score region can read an element of `value`.
+static bool mayBeMask(Value value) {
+  return !shapeOf(value).empty() && shapeOf(value).size() <= 4;
 }
 
 /// Takes one mask off `value`; false if there is none.
@@ -114,7 +124,7 @@ static bool takeMask(Value &value, Scores &scores) {
     for (auto [s, m] : {std::pair<Value, Value>(add.getLhs(), add.getRhs()),
                         std::pair<Value, Value>(add.getRhs(), add.getLhs())}) {
       bool hasMore = isa_and_nonnull<AddOp, SelectOp>(s.getDefiningOp());
-      if (shapeOf(s) != shapeOf(value) || shapeOf(m).size() > 4 ||
+      if (shapeOf(s) != shapeOf(value) || !mayBeMask(m) ||
           !(leadsToProduct(s) || (hasMore && !leadsToProduct(m))))
         continue;
       scores.masks.push_back(maskOf(Mask::Kind::Added, throughWidening(m), 0));
@@ -124,12 +134,18 @@ static bool takeMask(Value &value, Scores &scores) {
     return false;
   }
   auto select = dyn_cast_or_null<SelectOp>(op);
-  if (!select || shapeOf(select.getCondition()).size() > 4)
+  if (!select || !mayBeMask(select.getCondition()))
     return false;
-  if (auto fill = numberOf(select.getFalseValue()); fill && *fill <= -65504) {
-    scores.masks.push_back(
-        maskOf(Mask::Kind::Seen, select.getCondition(), *fill));
-    value = select.getTrueValue();
+  for (auto [s, number, kind] :
+       {std::tuple(select.getTrueValue(), select.getFalseValue(),
+                   Mask::Kind::Seen),
+        std::tuple(select.getFalseValue(), select.getTrueValue(),
+                   Mask::Kind::Hidden)}) {
+    std::optional<double> fill = numberOf(number);
+    if (!fill || *fill > -65504 || shapeOf(s) != shapeOf(value))
+      continue;
+    scores.masks.push_back(maskOf(kind, select.getCondition(), *fill));
+    value = s;
     return true;
   }
   return false;
@@ -206,28 +222,29 @@ static std::optional<Outcome> readOperand(Raiser &raiser, Value &value,
     if (!raiser.mayDrop(value) && !isPowerOfTwo(scaled->second))
       return Outcome::miss(Reason::RoundsBetween,
                            "scaled queries or keys are rounded");
-    if (shapeOf(scaled->first) != shapeOf(value))
-      break;
     scale *= scaled->second;
     value = scaled->first;
   }
   return std::nullopt;
 }
 
-/// Batched keys as [B, H, Sk, D], whichever way the product reads them.
+/// Batched queries and keys as [B, H, rows, D], whichever way the product reads
+/// them.
 static std::optional<Outcome> readOperands(Raiser &raiser, Scores &scores) {
   MatmulOp product = scores.product;
   scores.query = product.getLhs();
   scores.key = product.getRhs();
   if (product.getLhsScale() || product.getRhsScale() ||
-      product.getTransposeA() || shapeOf(scores.query).size() != 4 ||
-      shapeOf(scores.key).size() != 4)
+      shapeOf(scores.query).size() != 4 || shapeOf(scores.key).size() != 4)
     return Outcome::miss(Reason::UnsupportedShape,
                          "expected queries and keys [sequences, heads, rows, "
                          "size]");
   for (Value *side : {&scores.query, &scores.key})
     if (auto refused = readOperand(raiser, *side, scores.scale))
       return refused;
+  if (product.getTransposeA())
+    scores.query =
+        transpose(raiser.b, product.getLoc(), scores.query, {0, 1, 3, 2});
   if (!product.getTransposeB())
     scores.key =
         transpose(raiser.b, product.getLoc(), scores.key, {0, 1, 3, 2});
@@ -271,7 +288,7 @@ static Outcome attention(Raiser &raiser, Operation *root) {
   if (!softmax)
     return Outcome::none();
   if (last.getLhsScale() || last.getRhsScale() || last.getTransposeA() ||
-      last.getTransposeB() || shapeOf(last.getRhs()).size() != 4)
+      shapeOf(last.getRhs()).size() != 4)
     return Outcome::miss(Reason::UnsupportedShape,
                          "expected values [sequences, heads, keys, size]");
   if (!roundsAsValues(last.getLhs(), last.getRhs()))
@@ -288,8 +305,11 @@ static Outcome attention(Raiser &raiser, Operation *root) {
                          "expected scores [sequences, heads, queries, keys]");
   if (auto refused = readOperands(raiser, scores))
     return *refused;
+  Value values = last.getRhs();
+  if (last.getTransposeB())
+    values = transpose(raiser.b, last.getLoc(), values, {0, 1, 3, 2});
   // [sequences, heads, rows, size] each, as the product has them.
-  for (Value operand : {scores.query, scores.key, Value(last.getRhs())})
+  for (Value operand : {scores.query, scores.key, values})
     for (int64_t dim : {1, 3})
       if (ShapedType::isDynamic(shapeOf(operand)[dim]))
         return Outcome::miss(Reason::UnsupportedShape,
@@ -301,7 +321,7 @@ static Outcome attention(Raiser &raiser, Operation *root) {
     return Outcome::miss(Reason::ResultEscapes,
                          "something else reads the probabilities");
   FailureOr<MaskPlan> plan = planMasks(raiser, scores.masks, sizes);
-  AttentionOp op = build(raiser, root, scores, *plan, last.getRhs());
+  AttentionOp op = build(raiser, root, scores, *plan, values);
   return Outcome::raised(
       transpose(raiser.b, root->getLoc(), op.getResult(), {0, 2, 1, 3}));
 }

@@ -97,46 +97,83 @@ static bool hides(double number) { return number <= -65504; }
 /// vanishes, too.
 static constexpr double kLowestFill = -1e30;
 
+/// The opposite of conditions on positions; nullopt where one condition does
+/// not say it.
+static std::optional<SmallVector<Condition>>
+oppositeOf(ArrayRef<Condition> all) {
+  if (all.size() != 1 || all[0].table)
+    return std::nullopt;
+  SmallVector<Condition> made(all);
+  made[0].atLeastZero = Affine(-1) - made[0].atLeastZero;
+  return made;
+}
+
 /// The conditions under which a score stays as it is; nullopt if other numbers
 /// decide. `fill` becomes what is added or put in place elsewhere.
 static std::optional<SmallVector<Condition>>
 seenBy(const Mask &mask, Formula formula, double &fill) {
-  if (mask.kind == Mask::Kind::Seen) {
+  if (mask.kind != Mask::Kind::Added) {
     if (formula.kind != Formula::Kind::Truth || formula.never)
       return std::nullopt;
+    if (mask.kind == Mask::Kind::Hidden)
+      return oppositeOf(formula.all);
     return formula.all;
   }
   if (formula.kind == Formula::Kind::Real && formula.real == 0)
     return SmallVector<Condition>();
   if (formula.kind != Formula::Kind::Choice)
     return std::nullopt;
-  if (formula.real != 0 && formula.otherwise == 0 && formula.all.size() == 1 &&
-      !formula.all[0].table) {
-    formula.all[0].atLeastZero = Affine(-1) - formula.all[0].atLeastZero;
-    std::swap(formula.real, formula.otherwise);
-  }
+  if (formula.real != 0 && formula.otherwise == 0)
+    if (auto opposite = oppositeOf(formula.all)) {
+      formula.all = *opposite;
+      std::swap(formula.real, formula.otherwise);
+    }
   if (formula.real != 0 || !hides(formula.otherwise))
     return std::nullopt;
   fill = formula.otherwise;
   return formula.all;
 }
 
-/// One mask, into attributes as far as that is exact.
-static void planMask(const Mask &mask, const Formula &formula,
-                     const Affine &shift, MaskPlan &plan) {
-  MaskPlan::Entry entry{mask.kind, 0, mask.fill, {}, Value(), {}};
-  std::optional<SmallVector<Condition>> seen =
-      seenBy(mask, formula, entry.fill);
+namespace {
+/// A mask as the conditions under which a score stays, as far as they are
+/// known.
+struct Reading {
+  const Mask *mask;
+  std::optional<SmallVector<Condition>> seen;
+  double fill; // elsewhere
+};
+} // namespace
+
+/// Whether positions alone decide, and each query sees the key of its own
+/// token.
+static bool seesOwnKey(const Reading &reading, const Affine &shift) {
+  MaskPlan ignored;
+  SmallVector<Condition> tables;
+  if (!reading.seen ||
+      !splitConditions(ignored, *reading.seen, shift, tables) ||
+      !tables.empty())
+    return false;
+  return reading.seen->empty() || (hides(reading.fill) && shift.isAtLeast(0));
+}
+
+/// One mask, into attributes as far as that is exact. `mayHide`: an attribute
+/// may take the place of a finite number. `isFinal`: nothing behind it puts a
+/// finite number in the place of -inf.
+static void planMask(const Reading &reading, const Affine &shift, bool mayHide,
+                     bool isFinal, MaskPlan &plan) {
+  const Mask &mask = *reading.mask;
+  // What is hidden where it is not seen.
+  auto kind =
+      mask.kind == Mask::Kind::Added ? Mask::Kind::Added : Mask::Kind::Seen;
+  MaskPlan::Entry entry{kind, 0, reading.fill, {}, Value(), {}};
   MaskPlan with = plan;
-  if (seen && splitConditions(with, *seen, shift, entry.all)) {
-    bool isExact = std::isinf(entry.fill);
+  if (reading.seen && splitConditions(with, *reading.seen, shift, entry.all)) {
     bool onlyPositions = entry.all.empty();
     bool onlyTables = with.causal == plan.causal &&
                       with.windowLeft == plan.windowLeft &&
                       with.windowRight == plan.windowRight;
-    // Each query sees the key of its own token.
-    bool seesOne = onlyPositions && shift.isAtLeast(0) && hides(entry.fill);
-    if (isExact || seesOne || onlyTables) {
+    bool isExact = std::isinf(entry.fill) && isFinal;
+    if (isExact || mayHide || onlyTables) {
       plan = with;
       if (!onlyPositions)
         plan.region.push_back(entry);
@@ -155,9 +192,24 @@ FailureOr<MaskPlan> raise::planMasks(Raiser &raiser, ArrayRef<Mask> masks,
                                      ArrayRef<DimName> sizes) {
   PlaceFormulas formulas(raiser.dims(), sizes);
   Affine shift = Affine::size(sizes[kKey]) - Affine::size(sizes[kQuery]);
+  SmallVector<Reading> readings;
+  for (const Mask &mask : masks) {
+    double fill = mask.fill;
+    auto seen = seenBy(mask, formulas.at(mask.value, mask.index), fill);
+    readings.push_back({&mask, seen, fill});
+  }
+  // Another mask that hides a query's own key leaves it the keys that a finite
+  // number hides.
+  bool mayHide = llvm::all_of(readings, [&](const Reading &reading) {
+    return seesOwnKey(reading, shift);
+  });
   MaskPlan plan;
-  for (const Mask &mask : masks)
-    planMask(mask, formulas.at(mask.value, mask.index), shift, plan);
+  for (size_t i = readings.size(); i-- > 0;) {
+    bool isFinal = llvm::none_of(masks.take_front(i), [](const Mask &behind) {
+      return behind.kind != Mask::Kind::Added && std::isfinite(behind.fill);
+    });
+    planMask(readings[i], shift, mayHide, isFinal, plan);
+  }
   return plan;
 }
 
@@ -223,9 +275,12 @@ void raise::writeScore(OpBuilder &b, AttentionOp op, const MaskPlan &plan) {
     Value hidden = constant(fill), seen = score;
     if (entry.kind == Mask::Kind::Added)
       hidden = AddOp::create(b, loc, real, score, hidden);
-    for (const Condition &condition : llvm::reverse(entry.all))
-      seen = SelectOp::create(
-          b, loc, real, read(condition.table, condition.index), seen, hidden);
+    for (const Condition &condition : llvm::reverse(entry.all)) {
+      Value holds = read(condition.table, condition.index);
+      bool hides = entry.kind == Mask::Kind::Hidden;
+      seen = SelectOp::create(b, loc, real, holds, hides ? hidden : seen,
+                              hides ? seen : hidden);
+    }
     score = seen;
   }
   YieldOp::create(b, loc, score);
@@ -238,7 +293,10 @@ void raise::writeScore(OpBuilder &b, AttentionOp op, const MaskPlan &plan) {
 /// The one mask of a score region that adds or selects an element; nullopt for
 /// other regions.
 static std::optional<Mask> maskOfRegion(AttentionOp op) {
-  if (op.getScore().empty() || op.getReads().size() != 1)
+  // With other weights than a softmax's, or without the key of a query's own
+  // token, a finite number hides nothing.
+  if (op.getScore().empty() || op.getReads().size() != 1 || op.getPast() ||
+      op.getNormalizer() != Normalizer::softmax)
     return std::nullopt;
   Block &block = op.getScore().front();
   Value last = cast<YieldOp>(block.getTerminator()).getValues()[0];
@@ -246,11 +304,13 @@ static std::optional<Mask> maskOfRegion(AttentionOp op) {
   Value found;
   Mask mask{Mask::Kind::Added, op.getReads()[0], {}, 0};
   if (auto select = dyn_cast_or_null<SelectOp>(decides)) {
-    std::optional<double> fill = numberOf(select.getFalseValue());
-    if (!fill || select.getTrueValue() != block.getArgument(0))
+    bool seen = select.getTrueValue() == block.getArgument(0);
+    std::optional<double> fill =
+        numberOf(seen ? select.getFalseValue() : select.getTrueValue());
+    if (!fill || !(seen || select.getFalseValue() == block.getArgument(0)))
       return std::nullopt;
     found = select.getCondition();
-    mask.kind = Mask::Kind::Seen;
+    mask.kind = seen ? Mask::Kind::Seen : Mask::Kind::Hidden;
     mask.fill = *fill;
   } else if (auto add = dyn_cast_or_null<AddOp>(decides)) {
     if (add.getLhs() != block.getArgument(0))

@@ -23,11 +23,11 @@ enum Coordinate : int64_t { kSequence, kHead, kQuery, kKey };
 
 /// One tensor that decides about scores.
 struct Mask {
-  enum class Kind { Added, Seen }; // s + m, or m ? s : fill
+  enum class Kind { Added, Seen, Hidden }; // s + m, m ? s : fill, m ? fill : s
   Kind kind;
   Value value;               // broadcasts to `index`
   SmallVector<Affine> index; // of `value`, one coordinate or number per dim
-  double fill = 0;           // of Seen
+  double fill = 0;           // of Seen and Hidden
 };
 
 /// `value`, of at most four dims, as it broadcasts to scores.
@@ -40,7 +40,7 @@ struct MaskPlan {
   struct Entry {
     Mask::Kind kind;
     double whenSeen = 0, fill = 0; // Added: what is added
-    SmallVector<Condition> all;    // tables that must hold
+    SmallVector<Condition> all;    // tables that must hold; Hidden: must not
     Value added;                   // or a table that is added as it is
     SmallVector<Affine> index;
   };
@@ -50,6 +50,7 @@ struct MaskPlan {
 };
 
 /// Plans masks over scores of these sizes (sequences, heads, queries, keys).
+/// The last one is the first that is applied.
 /// Refused where an element is none of a tensor that is there.
 FailureOr<MaskPlan> planMasks(Raiser &raiser, ArrayRef<Mask> masks,
                               ArrayRef<DimName> sizes);

@@ -287,3 +287,211 @@ func.func @repeat_keys(%q: tensor<2x5x4x16xf32>, %k: tensor<2x2x5x16xf32>, %v: t
   %o = hk.attention %q, %k4, %v scale 1.0 key_layout head_major value_layout head_major : tensor<2x5x4x16xf32>, tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x5x4x16xf32>
   return %o : tensor<2x5x4x16xf32>
 }
+
+// -----
+
+// Of two masks the inner one is applied first: where all keys are hidden, the bias in
+// front of the number that hides them has no influence.
+// CHECK-LABEL: func @hidden_behind_bias(
+// CHECK: ^bb0(%[[S:.*]]: tensor<f32>, %
+// CHECK: %[[B:.*]] = hk.add %[[S]],
+// CHECK: hk.select %{{.*}}, %[[B]], %{{.*}}
+func.func @hidden_behind_bias(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %x: tensor<2x1x1x5xf32>, %bias: tensor<4x5x5xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %c9 = hk.constant 100.0 : tensor<f32>
+  %see = hk.compare gt %x, %c9 : tensor<2x1x1x5xf32>, tensor<f32> -> tensor<2x1x1x5xi1>
+  %low = hk.constant -65504.0 : tensor<f32>
+  %b = hk.add %s, %bias : tensor<2x4x5x5xf32>, tensor<4x5x5xf32>
+  %m = hk.select %see, %b, %low : tensor<2x1x1x5xi1>, tensor<2x4x5x5xf32>, tensor<f32> -> tensor<2x4x5x5xf32>
+  %p = hk.softmax %m : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+
+// -----
+
+// The same the other way round: the bias decides among hidden keys.
+// CHECK-LABEL: func @bias_behind_hidden(
+// CHECK: ^bb0(%[[S:.*]]: tensor<f32>, %
+// CHECK: %[[B:.*]] = hk.select %{{.*}}, %[[S]], %{{.*}}
+// CHECK: hk.add %[[B]],
+func.func @bias_behind_hidden(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %x: tensor<2x1x1x5xf32>, %bias: tensor<4x5x5xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %c9 = hk.constant 100.0 : tensor<f32>
+  %see = hk.compare gt %x, %c9 : tensor<2x1x1x5xf32>, tensor<f32> -> tensor<2x1x1x5xi1>
+  %low = hk.constant -65504.0 : tensor<f32>
+  %m = hk.select %see, %s, %low : tensor<2x1x1x5xi1>, tensor<2x4x5x5xf32>, tensor<f32> -> tensor<2x4x5x5xf32>
+  %b = hk.add %m, %bias : tensor<2x4x5x5xf32>, tensor<4x5x5xf32>
+  %p = hk.softmax %b : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+
+// -----
+
+// Another mask may hide the query's own key, which leaves it the keys behind it.
+// CHECK-LABEL: func @causal_of_hidden(
+// CHECK: hk.attention %{{.*}} reads(%{{.*}}, %{{.*}}) scale 1.000000e+00 key_layout
+func.func @causal_of_hidden(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %x: tensor<2x1x1x5xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %c9 = hk.constant 100.0 : tensor<f32>
+  %see = hk.compare gt %x, %c9 : tensor<2x1x1x5xf32>, tensor<f32> -> tensor<2x1x1x5xi1>
+  %low = hk.constant -65504.0 : tensor<f32>
+  %i = hk.iota : tensor<5xi32>
+  %r = tensor.expand_shape %i [[0, 1]] output_shape [5, 1] : tensor<5xi32> into tensor<5x1xi32>
+  %cz = hk.compare le %i, %r : tensor<5xi32>, tensor<5x1xi32> -> tensor<5x5xi1>
+  %a = hk.select %cz, %s, %low : tensor<5x5xi1>, tensor<2x4x5x5xf32>, tensor<f32> -> tensor<2x4x5x5xf32>
+  %m = hk.select %see, %a, %low : tensor<2x1x1x5xi1>, tensor<2x4x5x5xf32>, tensor<f32> -> tensor<2x4x5x5xf32>
+  %p = hk.softmax %m : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+
+// -----
+
+// A finite number behind -inf brings the key back, one that is added does not.
+// CHECK-LABEL: func @causal_behind_number(
+// CHECK: hk.attention %{{.*}} reads(%{{.*}}, %{{.*}}) scale 1.000000e+00 key_layout
+// CHECK-LABEL: func @causal_behind_bias(
+// CHECK: hk.attention %{{.*}} reads(%arg3) scale 1.000000e+00 causal key_layout
+func.func @causal_behind_number(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %x: tensor<2x1x1x5xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %c9 = hk.constant 100.0 : tensor<f32>
+  %see = hk.compare gt %x, %c9 : tensor<2x1x1x5xf32>, tensor<f32> -> tensor<2x1x1x5xi1>
+  %low = hk.constant -65504.0 : tensor<f32>
+  %inf = hk.constant 0xFF800000 : tensor<f32>
+  %i = hk.iota : tensor<5xi32>
+  %r = tensor.expand_shape %i [[0, 1]] output_shape [5, 1] : tensor<5xi32> into tensor<5x1xi32>
+  %cz = hk.compare le %i, %r : tensor<5xi32>, tensor<5x1xi32> -> tensor<5x5xi1>
+  %a = hk.select %cz, %s, %inf : tensor<5x5xi1>, tensor<2x4x5x5xf32>, tensor<f32> -> tensor<2x4x5x5xf32>
+  %m = hk.select %see, %a, %low : tensor<2x1x1x5xi1>, tensor<2x4x5x5xf32>, tensor<f32> -> tensor<2x4x5x5xf32>
+  %p = hk.softmax %m : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+func.func @causal_behind_bias(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %bias: tensor<4x5x5xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %inf = hk.constant 0xFF800000 : tensor<f32>
+  %i = hk.iota : tensor<5xi32>
+  %r = tensor.expand_shape %i [[0, 1]] output_shape [5, 1] : tensor<5xi32> into tensor<5x1xi32>
+  %cz = hk.compare le %i, %r : tensor<5xi32>, tensor<5x1xi32> -> tensor<5x5xi1>
+  %a = hk.select %cz, %s, %inf : tensor<5x5xi1>, tensor<2x4x5x5xf32>, tensor<f32> -> tensor<2x4x5x5xf32>
+  %m = hk.add %a, %bias : tensor<2x4x5x5xf32>, tensor<4x5x5xf32>
+  %p = hk.softmax %m : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+
+// -----
+
+// masked_fill: the condition says what is hidden, by positions and as an operand.
+// CHECK-LABEL: func @fill_later(
+// CHECK: hk.attention %{{.*}} scale 1.000000e+00 causal key_layout
+// CHECK-LABEL: func @fill_operand(
+// CHECK: hk.attention %{{.*}} reads(%arg3) scale 1.000000e+00 key_layout
+// CHECK: hk.select %{{.*}}, %{{.*}}, %{{.*}}
+func.func @fill_later(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %low = hk.constant -65504.0 : tensor<f32>
+  %i = hk.iota : tensor<5xi32>
+  %r = tensor.expand_shape %i [[0, 1]] output_shape [5, 1] : tensor<5xi32> into tensor<5x1xi32>
+  %cz = hk.compare gt %i, %r : tensor<5xi32>, tensor<5x1xi32> -> tensor<5x5xi1>
+  %m = hk.select %cz, %low, %s : tensor<5x5xi1>, tensor<f32>, tensor<2x4x5x5xf32> -> tensor<2x4x5x5xf32>
+  %p = hk.softmax %m : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+func.func @fill_operand(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %hide: tensor<2x1x5x5xi1>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %low = hk.constant -65504.0 : tensor<f32>
+  %m = hk.select %hide, %low, %s : tensor<2x1x5x5xi1>, tensor<f32>, tensor<2x4x5x5xf32> -> tensor<2x4x5x5xf32>
+  %p = hk.softmax %m : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+
+// -----
+
+// A mask or a factor that repeats the scores of one head for others.
+// CHECK-LABEL: func @mask_of_heads(
+// CHECK: hk.softmax
+// CHECK-LABEL: func @factor_of_heads(
+// CHECK: hk.softmax
+// CHECK-LABEL: func @cap_of_heads(
+// CHECK: hk.softmax
+func.func @mask_of_heads(%q: tensor<2x1x5x16xf32>, %k: tensor<2x1x5x16xf32>, %v: tensor<2x4x5x16xf32>, %see: tensor<2x4x5x5xi1>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x1x5x16xf32>, tensor<2x1x5x16xf32> -> tensor<2x1x5x5xf32>
+  %low = hk.constant -65504.0 : tensor<f32>
+  %m = hk.select %see, %s, %low : tensor<2x4x5x5xi1>, tensor<2x1x5x5xf32>, tensor<f32> -> tensor<2x4x5x5xf32>
+  %p = hk.softmax %m : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+func.func @factor_of_heads(%q: tensor<2x1x5x16xf32>, %k: tensor<2x1x5x16xf32>, %v: tensor<2x4x5x16xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x1x5x16xf32>, tensor<2x1x5x16xf32> -> tensor<2x1x5x5xf32>
+  %c = arith.constant dense<0.5> : tensor<4x1x1xf32>
+  %m = hk.mul %s, %c : tensor<2x1x5x5xf32>, tensor<4x1x1xf32> -> tensor<2x4x5x5xf32>
+  %p = hk.softmax %m : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+func.func @cap_of_heads(%q: tensor<2x1x5x16xf32>, %k: tensor<2x1x5x16xf32>, %v: tensor<2x4x5x16xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x1x5x16xf32>, tensor<2x1x5x16xf32> -> tensor<2x1x5x5xf32>
+  %c = arith.constant dense<0.5> : tensor<4x1x1xf32>
+  %c2 = hk.constant 2.0 : tensor<f32>
+  %x = hk.mul %s, %c2 : tensor<2x1x5x5xf32>, tensor<f32>
+  %t = hk.tanh %x : tensor<2x1x5x5xf32>
+  %m = hk.mul %t, %c : tensor<2x1x5x5xf32>, tensor<4x1x1xf32> -> tensor<2x4x5x5xf32>
+  %p = hk.softmax %m : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+
+// -----
+
+// One number that is added to all scores: no table.
+// CHECK-LABEL: func @added_number(
+// CHECK: hk.softmax
+func.func @added_number(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %n: tensor<f32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %m = hk.add %s, %n : tensor<2x4x5x5xf32>, tensor<f32>
+  %p = hk.softmax %m : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+
+// -----
+
+// Queries and values that the products read transposed.
+// CHECK-LABEL: func @transposed_operands(
+// CHECK: hk.attention %arg0, %{{.*}}, %{{.*}} scale 1.000000e+00 :
+// CHECK-NOT: hk.matmul
+func.func @transposed_operands(%q: tensor<2x5x4x16xf32>, %k: tensor<2x5x4x16xf32>, %v: tensor<2x5x4x16xf32>) -> tensor<2x4x5x16xf32> {
+  %qt = hk.transpose %q [0, 2, 3, 1] : tensor<2x5x4x16xf32> -> tensor<2x4x16x5xf32>
+  %kt = hk.transpose %k [0, 2, 3, 1] : tensor<2x5x4x16xf32> -> tensor<2x4x16x5xf32>
+  %vt = hk.transpose %v [0, 2, 3, 1] : tensor<2x5x4x16xf32> -> tensor<2x4x16x5xf32>
+  %s = hk.matmul %qt, %kt transpose_a : tensor<2x4x16x5xf32>, tensor<2x4x16x5xf32> -> tensor<2x4x5x5xf32>
+  %p = hk.softmax %s : tensor<2x4x5x5xf32>
+  %o = hk.matmul %p, %vt transpose_b : tensor<2x4x5x5xf32>, tensor<2x4x16x5xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+
+// -----
+
+// Weights that are the scores: a low number is a weight as any other.
+// CHECK-LABEL: func @weighted(
+// CHECK: hk.attention %arg0, %arg1, %arg2 reads(%{{.*}}) scale 1.000000e+00 normalizer none :
+// CHECK: hk.select
+func.func @weighted(%q: tensor<2x5x4x16xf32>, %k: tensor<2x5x4x16xf32>, %v: tensor<2x5x4x16xf32>) -> tensor<2x5x4x16xf32> {
+  %i = hk.iota : tensor<5xi32>
+  %r = tensor.expand_shape %i [[0, 1]] output_shape [5, 1] : tensor<5xi32> into tensor<5x1xi32>
+  %see = hk.compare le %i, %r : tensor<5xi32>, tensor<5x1xi32> -> tensor<5x5xi1>
+  %o = hk.attention %q, %k, %v reads(%see) scale 1.0 normalizer none : tensor<2x5x4x16xf32>, tensor<2x5x4x16xf32>, tensor<2x5x4x16xf32> reads(tensor<5x5xi1>) -> tensor<2x5x4x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %n: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %t: tensor<5x5xi1>):
+    %low = hk.constant -65504.0 : tensor<f32>
+    %c = hk.gather_elements %t [%n, %j] : tensor<5x5xi1> [tensor<i32>, tensor<i32>] -> tensor<i1>
+    %y = hk.select %c, %s, %low : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
+    hk.yield %y : tensor<f32>
+  }
+  return %o : tensor<2x5x4x16xf32>
+}
