@@ -13,6 +13,7 @@
 
 #include "Raise/Forms.h"
 #include "Raise/Masks.h"
+#include "Raise/Sinks.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -26,6 +27,7 @@ struct Scores {
   double softcap = 0;
   SmallVector<Mask> masks;
   MatmulOp product;
+  Value sink; // f32 [H], or null
 };
 } // namespace
 
@@ -37,8 +39,8 @@ static bool isPowerOfTwo(double number) {
   return number > 0 && std::frexp(number, &exponent) == 0.5;
 }
 
-/// Probabilities without the cast and the guard against rows without keys,
-/// select(isnan(p), 0, p).
+/// Probabilities without the cast, the guard against rows without keys,
+/// select(isnan(p), 0, p), and the column of a sink.
 static SoftmaxOp softmaxOf(Value probabilities) {
   for (int i = 0; i < 4; ++i) {
     Operation *op = probabilities.getDefiningOp();
@@ -50,7 +52,7 @@ static SoftmaxOp softmaxOf(Value probabilities) {
           numberOf(select.getTrueValue()) != 0.0)
         return nullptr;
       probabilities = p;
-    } else if (isa_and_nonnull<CastOp>(op)) {
+    } else if (isa_and_nonnull<CastOp, tensor::ExtractSliceOp>(op)) {
       probabilities = op->getOperand(0);
     } else {
       break;
@@ -69,7 +71,7 @@ static bool roundsAsValues(Value probabilities, Value values) {
     Operation *op = probabilities.getDefiningOp();
     if (isa_and_nonnull<SelectOp>(op))
       probabilities = op->getOperand(2);
-    else if (isa_and_nonnull<CastOp>(op))
+    else if (isa_and_nonnull<CastOp, tensor::ExtractSliceOp>(op))
       probabilities = op->getOperand(0);
   }
   return true;
@@ -95,20 +97,13 @@ static bool leadsToProduct(Value value) {
 /// The factor of a multiplication or division by a number, and of what.
 static std::optional<std::pair<Value, double>> scaledBy(Value value) {
   Operation *op = value.getDefiningOp();
-  // A number that repeats what it multiplies is more than a factor.
-  auto keepsShape = [&](Value of) { return shapeOf(of) == shapeOf(value); };
-  if (auto mul = dyn_cast_or_null<MulOp>(op)) {
-    if (auto number = numberOf(mul.getRhs());
-        number && keepsShape(mul.getLhs()))
-      return std::pair(mul.getLhs(), *number);
-    if (auto number = numberOf(mul.getLhs());
-        number && keepsShape(mul.getRhs()))
-      return std::pair(mul.getRhs(), *number);
-  }
-  if (auto div = dyn_cast_or_null<DivOp>(op))
-    if (auto number = numberOf(div.getRhs());
-        number && *number != 0 && keepsShape(div.getLhs()))
-      return std::pair(div.getLhs(), 1 / *number);
+  if (isa_and_nonnull<MulOp>(op))
+    for (unsigned i : {0, 1})
+      if (takesNumber(op, i))
+        return std::pair(op->getOperand(i), *numberOf(op->getOperand(1 - i)));
+  if (isa_and_nonnull<DivOp>(op) && takesNumber(op, 0))
+    if (double number = *numberOf(op->getOperand(1)); number != 0)
+      return std::pair(op->getOperand(0), 1 / number);
   return std::nullopt;
 }
 
@@ -267,7 +262,7 @@ static AttentionOp build(Raiser &raiser, Operation *root, const Scores &scores,
   auto op = AttentionOp::create(
       b, loc, type, /*lse=*/Type(), query, scores.key, values,
       /*q_offsets=*/Value(), /*kv_offsets=*/Value(), /*kv_lens=*/Value(),
-      /*block_table=*/Value(), /*table_offsets=*/Value(), /*sink=*/Value(),
+      /*block_table=*/Value(), /*table_offsets=*/Value(), scores.sink,
       /*q_scale=*/Value(), /*k_scale=*/Value(), /*v_scale=*/Value(),
       plan.tables(), b.getF32FloatAttr(float(scores.scale)),
       plan.causal ? b.getUnitAttr() : UnitAttr(), /*past=*/UnitAttr(),
@@ -296,7 +291,10 @@ static Outcome attention(Raiser &raiser, Operation *root) {
                          "probabilities are rounded to another type than that "
                          "of the values");
   Scores scores;
-  if (auto refused = readScores(raiser, softmax.getInput(), scores))
+  Value logits = withoutMaximum(raiser, softmax.getInput());
+  if (auto refused = takeSink(raiser, last.getLhs(), logits, scores.sink))
+    return *refused;
+  if (auto refused = readScores(raiser, logits, scores))
     return *refused;
   SmallVector<DimName> sizes(raiser.dims().shape(scores.product.getResult()));
   if (sizes.size() != 4 ||
@@ -316,7 +314,8 @@ static Outcome attention(Raiser &raiser, Operation *root) {
                              "a number of heads or the size of one is known to "
                              "calls only");
   if (!llvm::all_of(softmax->getUsers(), [](Operation *user) {
-        return isa<MatmulOp, CastOp, SelectOp, CompareOp>(user);
+        return isa<MatmulOp, CastOp, SelectOp, CompareOp,
+                   tensor::ExtractSliceOp>(user);
       }))
     return Outcome::miss(Reason::ResultEscapes,
                          "something else reads the probabilities");

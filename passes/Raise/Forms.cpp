@@ -92,6 +92,18 @@ Value raise::throughUnitDims(Value value) {
   return value;
 }
 
+bool raise::takesNumber(Operation *op, unsigned i) {
+  return numberOf(op->getOperand(1 - i)) &&
+         shapeOf(op->getOperand(i)) == shapeOf(op->getResult(0));
+}
+
+/// Whether a constant operand of `op` repeats what it is beside.
+static bool hasRepeatingNumber(Operation *op) {
+  return llvm::any_of(ArrayRef<unsigned>{0, 1}, [&](unsigned i) {
+    return numberOf(op->getOperand(1 - i)) && !takesNumber(op, i);
+  });
+}
+
 Factors raise::factorsOf(Raiser &raiser, Value root) {
   Factors found;
   SmallVector<Value> work{root};
@@ -103,11 +115,12 @@ Factors raise::factorsOf(Raiser &raiser, Value root) {
     }
     Operation *op = value.getDefiningOp();
     bool isInside = value == root || raiser.mayDrop(value);
-    if (isa_and_nonnull<MulOp>(op) && isInside && steps < kLongest) {
+    if (isa_and_nonnull<MulOp>(op) && isInside && steps < kLongest &&
+        !hasRepeatingNumber(op)) {
       work.append({op->getOperand(1), op->getOperand(0)});
       continue;
     }
-    if (isa_and_nonnull<DivOp>(op) && isInside)
+    if (isa_and_nonnull<DivOp>(op) && isInside && takesNumber(op, 0))
       if (std::optional<double> divisor = numberOf(op->getOperand(1));
           divisor && *divisor != 0) {
         found.constant /= *divisor;
@@ -138,10 +151,9 @@ std::optional<std::pair<Value, double>> raise::addedNumber(Value value) {
   auto add = value.getDefiningOp<AddOp>();
   if (!add)
     return std::nullopt;
-  for (auto [x, c] : {std::pair<Value, Value>(add.getLhs(), add.getRhs()),
-                      std::pair<Value, Value>(add.getRhs(), add.getLhs())})
-    if (std::optional<double> number = numberOf(c))
-      return std::pair(x, *number);
+  for (unsigned i : {0, 1})
+    if (takesNumber(add, i))
+      return std::pair(add->getOperand(i), *numberOf(add->getOperand(1 - i)));
   return std::nullopt;
 }
 

@@ -29,6 +29,10 @@ std::optional<double> numberOf(Value value);
 /// constant's own narrower type.
 bool isNumber(Value value, double expected);
 
+/// Whether `op`, of two operands, is operand `i` beside a number that repeats
+/// none of its elements.
+bool takesNumber(Operation *op, unsigned i);
+
 /// `value` without casts in front of it that widen exactly.
 Value throughWidening(Value value);
 /// `value` without views in front of it that only add or drop dims of size 1.

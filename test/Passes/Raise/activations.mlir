@@ -137,3 +137,20 @@ func.func @other_cubic(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %8 = hk.mul %7, %6 : tensor<?x64xf32>
   return %8 : tensor<?x64xf32>
 }
+
+// -----
+
+// A number that repeats its operand is more than a factor.
+// CHECK-LABEL: func @repeating_half(
+// CHECK: hk.erf
+func.func @repeating_half(%x: tensor<1x5xf32>) -> tensor<3x5xf32> {
+  %r = hk.constant 7.071067690849304e-01 : tensor<f32>
+  %one = hk.constant 1.0 : tensor<f32>
+  %half = arith.constant dense<0.5> : tensor<3x1xf32>
+  %a = hk.mul %x, %r : tensor<1x5xf32>, tensor<f32>
+  %b = hk.erf %a : tensor<1x5xf32>
+  %c = hk.add %b, %one : tensor<1x5xf32>, tensor<f32>
+  %d = hk.mul %x, %c : tensor<1x5xf32>
+  %e = hk.mul %d, %half : tensor<1x5xf32>, tensor<3x1xf32> -> tensor<3x5xf32>
+  return %e : tensor<3x5xf32>
+}

@@ -495,3 +495,69 @@ func.func @weighted(%q: tensor<2x5x4x16xf32>, %k: tensor<2x5x4x16xf32>, %v: tens
   }
   return %o : tensor<2x5x4x16xf32>
 }
+
+// -----
+
+// A sink: a column behind the scores, whose probability is cut off, of one number of
+// each head. The largest logit may be taken off.
+// CHECK-LABEL: func @sink(
+// CHECK: hk.attention %{{.*}} sink %{{.*}} scale 1.000000e+00 key_layout
+// CHECK-LABEL: func @sink_of_pairs(
+// CHECK: hk.cast
+// CHECK: hk.attention %{{.*}} sink %{{.*}} scale 1.000000e+00 key_layout
+func.func @sink(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %sink: tensor<4xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %x = tensor.expand_shape %sink [[0, 1, 2, 3]] output_shape [1, 4, 1, 1] : tensor<4xf32> into tensor<1x4x1x1xf32>
+  %z = arith.constant dense<true> : tensor<2x1x5x1xi1>
+  %col = hk.select %z, %x, %x : tensor<2x1x5x1xi1>, tensor<1x4x1x1xf32>, tensor<1x4x1x1xf32> -> tensor<2x4x5x1xf32>
+  %c = hk.concat 3 (%s, %col) : tensor<2x4x5x5xf32>, tensor<2x4x5x1xf32> -> tensor<2x4x5x6xf32>
+  %p = hk.softmax %c : tensor<2x4x5x6xf32>
+  %l = tensor.extract_slice %p[0, 0, 0, 0] [2, 4, 5, 5] [1, 1, 1, 1] : tensor<2x4x5x6xf32> to tensor<2x4x5x5xf32>
+  %o = hk.matmul %l, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+func.func @sink_of_pairs(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %sink: tensor<4x1xbf16>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %f = hk.cast %sink : tensor<4x1xbf16> -> tensor<4x1xf32>
+  %f4 = hk.concat 1 (%f, %f, %f, %f, %f) : tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32> -> tensor<4x5xf32>
+  %x = tensor.expand_shape %f4 [[0, 1], [2, 3]] output_shape [1, 4, 5, 1] : tensor<4x5xf32> into tensor<1x4x5x1xf32>
+  %col = hk.concat 0 (%x, %x) : tensor<1x4x5x1xf32>, tensor<1x4x5x1xf32> -> tensor<2x4x5x1xf32>
+  %c = hk.concat 3 (%s, %col) : tensor<2x4x5x5xf32>, tensor<2x4x5x1xf32> -> tensor<2x4x5x6xf32>
+  %max = hk.reduce max %c : tensor<2x4x5x6xf32> -> tensor<2x4x5x1xf32>
+  %m = hk.sub %c, %max : tensor<2x4x5x6xf32>, tensor<2x4x5x1xf32>
+  %p = hk.softmax %m : tensor<2x4x5x6xf32>
+  %l = tensor.extract_slice %p[0, 0, 0, 0] [2, 4, 5, 5] [1, 1, 1, 1] : tensor<2x4x5x6xf32> to tensor<2x4x5x5xf32>
+  %o = hk.matmul %l, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+
+// -----
+
+// A column of numbers of queries, and a column that stays while the first key goes.
+// CHECK-LABEL: func @column_of_queries(
+// CHECK: hk.softmax
+// CHECK-LABEL: func @first_key(
+// CHECK: hk.softmax
+// WHY-DAG: Reason="other-formula: the column behind the scores is not one number of each head
+// WHY-DAG: Reason="other-formula: a part of the probabilities is used
+func.func @column_of_queries(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %sink: tensor<2x20xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %x = tensor.expand_shape %sink [[0], [1, 2, 3]] output_shape [2, 4, 5, 1] : tensor<2x20xf32> into tensor<2x4x5x1xf32>
+  %col = hk.mul %x, 1.0 : tensor<2x4x5x1xf32>
+  %c = hk.concat 3 (%s, %col) : tensor<2x4x5x5xf32>, tensor<2x4x5x1xf32> -> tensor<2x4x5x6xf32>
+  %p = hk.softmax %c : tensor<2x4x5x6xf32>
+  %l = tensor.extract_slice %p[0, 0, 0, 0] [2, 4, 5, 5] [1, 1, 1, 1] : tensor<2x4x5x6xf32> to tensor<2x4x5x5xf32>
+  %o = hk.matmul %l, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
+func.func @first_key(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>, %sink: tensor<4xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x5xf32>
+  %x = tensor.expand_shape %sink [[0, 1, 2, 3]] output_shape [1, 4, 1, 1] : tensor<4xf32> into tensor<1x4x1x1xf32>
+  %z = arith.constant dense<true> : tensor<2x1x5x1xi1>
+  %col = hk.select %z, %x, %x : tensor<2x1x5x1xi1>, tensor<1x4x1x1xf32>, tensor<1x4x1x1xf32> -> tensor<2x4x5x1xf32>
+  %c = hk.concat 3 (%s, %col) : tensor<2x4x5x5xf32>, tensor<2x4x5x1xf32> -> tensor<2x4x5x6xf32>
+  %p = hk.softmax %c : tensor<2x4x5x6xf32>
+  %l = tensor.extract_slice %p[0, 0, 0, 1] [2, 4, 5, 5] [1, 1, 1, 1] : tensor<2x4x5x6xf32> to tensor<2x4x5x5xf32>
+  %o = hk.matmul %l, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}
