@@ -189,13 +189,20 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
   return success();
 }
 
-/// Makes `destination` the memory in which `result` is produced, looking
-/// through reshapes.
-/// `destination`, of the shape of `collapse`, with the shape of its source.
+/// The operator that makes what `view` shows, through further views.
+static Operation *producerOf(Operation *view) {
+  while (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                         tensor::CastOp>(view))
+    view = view->getOperand(0).getDefiningOp();
+  return view;
+}
+
+/// `destination`, of the shape of `collapse`, with the shape of its source, in
+/// front of the launch that writes it.
 static Value expandDestination(tensor::CollapseShapeOp collapse,
                                Value destination, const DimSymbols &dims,
                                OpBuilder &builder) {
-  Operation *producer = collapse.getSrc().getDefiningOp();
+  Operation *producer = producerOf(collapse);
   builder.setInsertionPoint(producer);
   DimResolver sizes(builder, collapse.getLoc(), dims);
   SmallVector<OpFoldResult> shape = sizes.getShape(collapse.getSrc());
@@ -205,6 +212,8 @@ static Value expandDestination(tensor::CollapseShapeOp collapse,
       collapse.getReassociationIndices(), shape);
 }
 
+/// Makes `destination` the memory in which `result` is produced, looking
+/// through reshapes.
 LogicalResult PlaceOutputsPass::redirect(Value result, Value destination,
                                          const DimSymbols &dims,
                                          OpBuilder &builder) {
@@ -224,23 +233,23 @@ LogicalResult PlaceOutputsPass::redirect(Value result, Value destination,
     return success();
   }
   if (auto cast = dyn_cast_or_null<tensor::CastOp>(op)) {
-    OpBuilder atStart = OpBuilder::atBlockBegin(destination.getParentBlock());
+    builder.setInsertionPointAfterValue(destination);
     return redirect(cast.getSource(),
-                    tensor::CastOp::create(atStart, cast.getLoc(),
+                    tensor::CastOp::create(builder, cast.getLoc(),
                                            cast.getSource().getType(),
                                            destination),
                     dims, builder);
   }
   if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op);
-      collapse && collapse.getSrc().getDefiningOp())
+      collapse && producerOf(collapse))
     return redirect(collapse.getSrc(),
                     expandDestination(collapse, destination, dims, builder),
                     dims, builder);
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
-    OpBuilder atStart = OpBuilder::atBlockBegin(destination.getParentBlock());
+    builder.setInsertionPointAfterValue(destination);
     return redirect(expand.getSrc(),
                     tensor::CollapseShapeOp::create(
-                        atStart, expand.getLoc(), expand.getSrcType(),
+                        builder, expand.getLoc(), expand.getSrcType(),
                         destination, expand.getReassociationIndices()),
                     dims, builder);
   }

@@ -57,4 +57,24 @@ module attributes {hk.target = #hk.target<"host">} {
   // CHECK: %[[N:.+]] = tensor.dim %[[Y]], %{{.+}}
   // CHECK: %[[M:.+]] = arith.minui %[[N]], %{{.+}} : index
   // CHECK: return %[[M]], %{{.+}} : index, index
+
+  // A result that views what a launch writes in two steps: the caller's tensor is viewed
+  // in front of the launch.
+  // CHECK-LABEL: func.func @two_views(
+  // CHECK-SAME: %[[OUT:[^ ]+]]: tensor<?x16xf32> {bufferization.writable = true
+  // CHECK: %[[E:.+]] = tensor.expand_shape %[[OUT]] {{\[\[}}0], [1, 2]] {{.*}} into tensor<?x2x8xf32>
+  // CHECK: %[[C:.+]] = tensor.collapse_shape %[[E]] {{\[\[}}0, 1], [2]] : tensor<?x2x8xf32> into tensor<?x8xf32>
+  // CHECK: hk.launch @n {{.*}} outs(%[[C]] :
+  func.func @two_views(%x: tensor<?x2x8xf32>) -> tensor<?x16xf32> {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %d = tensor.dim %x, %c0 : tensor<?x2x8xf32>
+    %n = arith.muli %d, %c2 : index
+    %s = tensor.collapse_shape %x [[0, 1], [2]] : tensor<?x2x8xf32> into tensor<?x8xf32>
+    %e = tensor.empty(%n) : tensor<?x8xf32>
+    %0 = hk.launch @n ins(%s : tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) reads [false] -> tensor<?x8xf32>
+    %1 = tensor.expand_shape %0 [[0, 1], [2]] output_shape [%d, 2, 8] : tensor<?x8xf32> into tensor<?x2x8xf32>
+    %2 = tensor.collapse_shape %1 [[0], [1, 2]] : tensor<?x2x8xf32> into tensor<?x16xf32>
+    return %2 : tensor<?x16xf32>
+  }
 }
