@@ -98,7 +98,8 @@ void HKRaise::run(Block &block, DecisionLog &decisions) {
       raise::viewRules(),         raise::normRules(),
       raise::activationRules(),   raise::rotaryRules(),
       raise::quantisationRules(), raise::routingRules(),
-      raise::attentionRules(),    raise::maskRules()};
+      raise::softmaxRules(),      raise::attentionRules(),
+      raise::maskRules()};
   // A miss is told once: in the last round, when nothing changes any more.
   for (int round = 0; round < kMostRounds; ++round) {
     DecisionLog found;

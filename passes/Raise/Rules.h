@@ -80,6 +80,7 @@ ArrayRef<Rule> activationRules();
 ArrayRef<Rule> rotaryRules();
 ArrayRef<Rule> quantisationRules();
 ArrayRef<Rule> routingRules();
+ArrayRef<Rule> softmaxRules();
 ArrayRef<Rule> attentionRules();
 ArrayRef<Rule> maskRules();
 
