@@ -13,6 +13,7 @@
 
 #include "AttentionRegions.h"
 #include "Emission/Puller.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -43,6 +44,10 @@ private:
   /// region has it, is in front.
   static constexpr StringLiteral kPositions[] = {"sequence", "head",    "query",
                                                  "key",      "queries", "keys"};
+  /// The place of "key" among them.
+  static constexpr unsigned kKey = 3;
+  /// kLowestScore of softmax.h.
+  static constexpr double kLow = -2.3e38;
 
   /// Whether a score of -inf, a key that is not seen, must become a weight of
   /// 0: there is no softmax that does, and an infinity in a constant or in what
@@ -61,6 +66,49 @@ private:
                         op.getValue().getValues<APFloat>(),
                         [](const APFloat &v) { return v.isInfinity(); });
            });
+  }
+
+  /// Whether `value` depends on which key the score is of.
+  static bool dependsOnKey(Value value, Block &block) {
+    SetVector<Operation *> producers;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    if (Operation *op = value.getDefiningOp())
+      (void)getBackwardSlice(op, &producers, options);
+    Value key = block.getArgument(1 + kKey);
+    return value == key || llvm::any_of(producers, [&](Operation *op) {
+             return llvm::is_contained(op->getOperands(), key);
+           });
+  }
+
+  /// Whether a score may be a finite number whose product with log2(e) is none:
+  /// masks hide keys by adding the lowest number of f32 or bf16, or choose it.
+  /// A row of which all scores are that low has the mean of the values.
+  static bool nearsLowest(Block &block) {
+    auto attention = dyn_cast<AttentionOp>(block.getParentOp());
+    if (!attention || attention.getNormalizer() != Normalizer::softmax)
+      return false;
+    auto reads = [&](Operation &op) {
+      auto type =
+          dyn_cast<FloatType>(getElementTypeOrSelf(op.getOperand(0).getType()));
+      return isa<GatherElementsOp, GatherRowsOp>(op) && type &&
+             APFloat::semanticsMaxExponent(type.getFloatSemantics()) >= 127 &&
+             llvm::any_of(op.getOperands().drop_front(), [&](Value index) {
+               return dependsOnKey(index, block);
+             });
+    };
+    auto holds = [](Operation &op) {
+      auto constant = dyn_cast<ConstantOp>(op);
+      return constant &&
+             isa<FloatType>(getElementTypeOrSelf(constant.getType())) &&
+             llvm::any_of(constant.getValue().getValues<APFloat>(),
+                          [](const APFloat &v) {
+                            return v.isFinite() && v.convertToDouble() < kLow;
+                          });
+    };
+    return llvm::any_of(block, [&](Operation &op) {
+      return holds(op) || (op.getNumOperands() > 1 && reads(op));
+    });
   }
 
   void write(Block &block, StringRef name, unsigned numScalars) {
@@ -90,6 +138,9 @@ private:
     if (hasScore && hidesKeys(block, numScalars)) {
       out.line("float r = " + result.text + ";");
       out.line("return r == kMinusInf ? 0.f : r;");
+    } else if (hasScore && nearsLowest(block)) {
+      out.line("float r = " + result.text + ";");
+      out.line("return r < kLowestScore && r > kMinusInf ? kLowestScore : r;");
     } else {
       out.line("return " + result.text + ";");
     }

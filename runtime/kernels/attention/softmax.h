@@ -77,6 +77,11 @@ HK_DEV Vec<float, V> score(const AttentionArgs<S, R> &a, Vec<float, V> dot) {
     return dot * (a.scale * unit);
 }
 
+/// Finite scores of a region count as no lower: in base 2 they stay finite, and
+/// a row that only has such scores is the mean of its values, as it is where a
+/// mask adds the lowest number of f32 to all of them.
+inline constexpr float kLowestScore = -2.3e38f;
+
 /// Scores of row `row` against keys [key, key + V) behind the region `score`:
 /// base 2, or what `normalizer` none multiplies with values.
 template <AttentionSpec S, int V, class R>
