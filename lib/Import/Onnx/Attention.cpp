@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Encoders.h"
 #include "Heads.h"
 
 using namespace mlir;
@@ -154,10 +155,6 @@ static LogicalResult attention(Node &node) {
 /// [B, S, H * D]. Inputs: q, k, v, bias, key_padding_mask, attention_bias.
 static LogicalResult multiHead(Node &node) {
   int64_t heads = node.integer("num_heads", 0);
-  if (double filter = node.real("mask_filter_value", -10000); filter > -1e3)
-    return node.error() << "expected attribute 'mask_filter_value' to be far "
-                           "below every score, but got "
-                        << filter;
   for (size_t i = 6; i < node.numInputs(); ++i)
     if (node.has(i))
       return node.error() << "input #" << i << ", of a cache, is not supported";
@@ -184,20 +181,8 @@ static LogicalResult multiHead(Node &node) {
     HK_TRY(parted, partHeads(node, row, heads));
     *parts[i] = parted;
   }
-  if (node.has(4)) {
-    HK_TRY(lengths, node.tensor(4));
-    if (lengths.rank() != 1 || lengths.dtype != kInt32 ||
-        lengths.shape[0] != a.query.shape[0])
-      return node.error() << "expected key_padding_mask to hold the length of "
-                             "each sequence, int32 [batch], but got "
-                          << dtypeName(lengths.dtype) << " "
-                          << node.describe(lengths.shape);
-    a.lengths = lengths.value;
-  }
-  if (node.has(5)) {
-    HK_TRY(mask, node.tensor(5));
-    a.mask = mask;
-  }
+  if (failed(readPadding(node, 4, a)) || failed(addBias(node, 5, a)))
+    return failure();
   if (double scale = node.real("scale", 0); scale != 0)
     a.scale = scale;
   if (node.integer("unidirectional", 0)) {
@@ -217,7 +202,9 @@ ArrayRef<Operator> mlir::hk::importer::attentionOperators() {
       {"", "Attention", 23, 3, 7, attention,
        "no scores as a result, no softcap with a mask"},
       {kMs, "MultiHeadAttention", 1, 3, 8, multiHead,
-       "separate inputs, lengths as the padding mask, no cache"},
+       "separate inputs, lengths or int32 keys as the padding, no cache"},
+      {kMs, "Attention", 1, 2, 7, projectedAttention,
+       "lengths or int32 keys as the padding, no cache"},
       {kMs, "GroupQueryAttention", 1, 1, 16, groupQueryAttention,
        "a cache of known size (--dim), written in place; no quantised cache"},
   };

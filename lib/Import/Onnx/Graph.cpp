@@ -106,6 +106,38 @@ LogicalResult GraphImporter::checkCounts() {
   return success();
 }
 
+/// The live nodes in the order of the file, but for those that read a later
+/// node's result, which stand behind it: ORT sorts what it reads, and files of
+/// its float16 converter have their casts at the end. On a circle, which is an
+/// error when its first node is imported, the order is the file's.
+static SmallVector<int> makersFirst(const ::onnx::GraphProto &graph,
+                                    const llvm::StringMap<int> &maker,
+                                    const std::vector<bool> &isLive) {
+  SmallVector<int> order;
+  std::vector<bool> isSeen(graph.node_size());
+  SmallVector<std::pair<int, int>> path; // nodes and how many inputs are done
+  for (int first = 0; first < graph.node_size(); ++first) {
+    if (!isLive[first] || isSeen[first])
+      continue;
+    isSeen[first] = true;
+    path.push_back({first, 0});
+    while (!path.empty()) {
+      auto &[node, next] = path.back();
+      if (next == graph.node(node).input_size()) {
+        order.push_back(node);
+        path.pop_back();
+        continue;
+      }
+      auto found = maker.find(graph.node(node).input(next++));
+      if (found == maker.end() || isSeen[found->second])
+        continue;
+      isSeen[found->second] = true;
+      path.push_back({found->second, 0});
+    }
+  }
+  return order;
+}
+
 LogicalResult GraphImporter::findLiveNodes() {
   llvm::StringMap<int> maker;
   for (int i = 0; i < graph.node_size(); ++i)
@@ -133,9 +165,7 @@ LogicalResult GraphImporter::findLiveNodes() {
   }
   for (const auto &output : graph.output())
     readAsData.insert(output.name());
-  for (int i = 0; i < graph.node_size(); ++i) {
-    if (!isLive[i])
-      continue;
+  for (int i : makersFirst(graph, maker, isLive)) {
     const ::onnx::NodeProto &node = graph.node(i);
     live.push_back(&node);
     bool hasTables = node.op_type() == "GroupQueryAttention" &&

@@ -35,6 +35,14 @@ struct Attention {
 /// [B, Sq, Hq, Dv]
 FailureOr<Tensor> attend(Node &node, const Attention &attention);
 
+/// Which keys are there, input `i` of ORT's operators: the length of each
+/// sequence, int32 [B], becomes `lengths`; 1 for a key and 0 for none, int32
+/// [B, Sk] or [B, Sq, Sk], a mask that adds the attribute mask_filter_value.
+LogicalResult readPadding(Node &node, size_t i, Attention &attention);
+/// The mask of padding, if there is one, and input `i`, which is added to the
+/// scores.
+LogicalResult addBias(Node &node, size_t i, Attention &attention);
+
 /// [B, S, H * D] as [B, S, H, D].
 FailureOr<Tensor> partHeads(Node &node, const Tensor &x, int64_t heads);
 /// [B, S, H, D] as [B, S, H * D].

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "Encoders.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -103,6 +103,15 @@ template <typename Op> static LogicalResult skipNorm(Node &node) {
   return failure(failed(node.result(0, made)) || failed(node.result(3, added)));
 }
 
+/// Inputs: ids, segments, rows of words, places and segments, weight, bias,
+/// mask, places.
+static LogicalResult embedNorm(Node &node) {
+  HK_TRY(rows, embeddedRows(node));
+  HK_TRY(made, normalised<LayerNormOp>(node, rows, 5, 6,
+                                       node.real("epsilon", 1e-12f)));
+  return node.result(0, made);
+}
+
 static LogicalResult simplified(Node &node) { return norm<RmsNormOp>(node); }
 
 /// LpNormalization with p = 2 is another formula than hk.l2_norm, which has an
@@ -155,6 +164,7 @@ ArrayRef<Operator> mlir::hk::importer::normOperators() {
        "outputs 0 and 3"},
       {kMs, "SkipLayerNormalization", 1, 3, 5, skipNorm<LayerNormOp>,
        "outputs 0 and 3"},
+      {kMs, "EmbedLayerNormalization", 1, 1, 9, embedNorm, ""},
   };
   return table;
 }
