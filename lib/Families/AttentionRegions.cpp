@@ -88,14 +88,17 @@ private:
     auto attention = dyn_cast<AttentionOp>(block.getParentOp());
     if (!attention || attention.getNormalizer() != Normalizer::softmax)
       return false;
+    auto tables =
+        block.getArguments().drop_front(AttentionOp::kNumScoreArguments);
     auto reads = [&](Operation &op) {
-      auto type =
-          dyn_cast<FloatType>(getElementTypeOrSelf(op.getOperand(0).getType()));
-      return isa<GatherElementsOp, GatherRowsOp>(op) && type &&
-             APFloat::semanticsMaxExponent(type.getFloatSemantics()) >= 127 &&
-             llvm::any_of(op.getOperands().drop_front(), [&](Value index) {
-               return dependsOnKey(index, block);
-             });
+      return llvm::any_of(tables, [&](Value table) {
+        auto type = dyn_cast<FloatType>(getElementTypeOrSelf(table.getType()));
+        return type && llvm::is_contained(op.getOperands(), table) &&
+               APFloat::semanticsMaxExponent(type.getFloatSemantics()) >= 127 &&
+               llvm::any_of(op.getOperands(), [&](Value index) {
+                 return dependsOnKey(index, block);
+               });
+      });
     };
     auto holds = [](Operation &op) {
       auto constant = dyn_cast<ConstantOp>(op);
@@ -106,9 +109,8 @@ private:
                             return v.isFinite() && v.convertToDouble() < kLow;
                           });
     };
-    return llvm::any_of(block, [&](Operation &op) {
-      return holds(op) || (op.getNumOperands() > 1 && reads(op));
-    });
+    return llvm::any_of(block,
+                        [&](Operation &op) { return holds(op) || reads(op); });
   }
 
   void write(Block &block, StringRef name, unsigned numScalars) {
