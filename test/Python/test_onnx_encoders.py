@@ -45,7 +45,7 @@ def padding(form):
 @pytest.mark.parametrize("bias", [None, "heads", "one"])
 @pytest.mark.parametrize("form", [None, "lengths", "keys", "queries"])
 def test_attention(tmp_path, form, bias):
-    """com.microsoft.Attention has the projections in it; MultiHeadAttention takes the masks, too."""
+    """com.microsoft.Attention has the projections in it; MultiHeadAttention takes its masks."""
     b = Builder(3)
     columns = 3 * H
     x, w = b.random.standard_normal((3, 5, H)), b.matrix("w", H, columns)
