@@ -67,13 +67,18 @@ def test_attention(tmp_path, form, bias):
                  num_outputs=3)
     apart = b.op("MultiHeadAttention", [*parts, "", extra[0], extra[2]], domain=MS,
                  num_heads=HEADS)
-    b.rename(whole, "whole"), b.rename(apart, "apart")
+    causal = b.op("MultiHeadAttention", [*parts, "", extra[0], extra[2]], domain=MS,
+                  num_heads=HEADS, unidirectional=1)
+    results = {"whole": whole, "apart": apart, "causal": causal}
+    for name, value in results.items():
+        b.rename(value, name)
     path = tmp_path / "m.onnx"
-    b.save(path, inputs, [("whole", T.FLOAT, None), ("apart", T.FLOAT, None)], 20)
+    b.save(path, inputs, [(name, T.FLOAT, None) for name in results], 20)
     got = compiled(path).m(*arguments)
     rows = np.split(x @ b.weights["w"].astype(float) + b.weights["shift"], 3, 2)
     close(got.whole.numpy(), attention(*rows, added, causal=True, scale=0.3))
     close(got.apart.numpy(), attention(*rows, added))
+    close(got.causal.numpy(), attention(*rows, added, causal=True))
 
 
 def test_hidden_sequence(tmp_path):
