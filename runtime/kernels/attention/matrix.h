@@ -22,6 +22,7 @@
 #include "kernels/attention/block_order.h"
 #include "kernels/attention/running_softmax.h"
 #include "kernels/attention/runs.h"
+#include "kernels/attention/tile_blocks.h"
 #include "kernels/device/attention/fragments.h"
 
 namespace hk {
@@ -51,11 +52,11 @@ struct AttentionMatrix {
       S.sharedValues ? attentionColumnGroups(kArch, T) : 1;
   static constexpr int kRowWaves = T.waves / kParts / kGroups;
   static constexpr int kGroupColumns = kColumns / kGroups;
-  /// Waves with keys of their own may take elements of 8 bits as they are.
-  /// Segments, whose values scale otherwise, share fragments.
-  static constexpr bool kMayBeNarrow = kParts > 1 && S.headDim % 16 == 0 &&
-                                       S.valueDim % 16 == 0 &&
-                                       S.valueScaling == ValueScaling::Result;
+  using Narrow = NarrowKeys<S, T, R, kParts>;
+  static constexpr bool kNarrow = Narrow::kInLds;
+  static constexpr bool kHalves = Narrow::kHalves;
+  static constexpr bool kScaledQueries = Narrow::kScaledQueries;
+  static constexpr int kBk = Narrow::kKeys;
   /// On CDNA waves that share tiles of 16 bits do not transpose values.
   static constexpr bool kTileOf16 =
       kIsCdna && kParts == 1 && !S.sharedValues && info(S.type).bits == 16;
@@ -63,10 +64,12 @@ struct AttentionMatrix {
       !kTileOf16                  ? ValueLayout::Rows
       : kTarget.transposedLdsRead ? ValueLayout::TransposingReads
                                   : ValueLayout::Columns;
-  using Pick = PickAttentionFragments<S.type, kMayBeNarrow ? S.kType : S.type,
-                                      kMayBeNarrow ? S.vType : S.type, T.bq,
-                                      T.bk, kKeyBytes, kGroupColumns, kRowWaves,
-                                      kValueBytes, kGroups, kValueLayout>;
+  using Pick =
+      PickAttentionFragments<kHalves ? DType::F16 : S.type,
+                             Narrow::kKeyFragments, Narrow::kValueFragments,
+                             T.bq, kBk, kKeyBytes, kGroupColumns, kRowWaves,
+                             kValueBytes, kGroups, kValueLayout>;
+  static_assert(Pick::kNarrow == kNarrow);
   using Fragments = typename Pick::Type;
   /// Whether waves of the same rows have a part of each score.
   static constexpr bool kSharedScores = [] {
@@ -75,15 +78,16 @@ struct AttentionMatrix {
     return false;
   }();
   /// Bytes of an element, and types of elements, in LDS.
-  static constexpr int kLdsElement = Pick::kNarrow ? 1 : kElement;
-  static constexpr DType kKeyType = Pick::kNarrow ? S.kType : S.type;
-  static constexpr DType kValueType = Pick::kNarrow ? S.vType : S.type;
+  static constexpr int kLdsElement = kNarrow ? 1 : kElement;
+  static constexpr DType kKeyType = kNarrow ? S.kType : S.type;
+  static constexpr DType kValueType = kNarrow ? S.vType : S.type;
   static constexpr int kKeyRow = kKeyBytes / kElement * kLdsElement;
-  static constexpr int kKeyTile = S.sharedValues ? 0 : T.bk * kKeyRow;
+  static constexpr int kKeyTile = S.sharedValues ? 0 : kBk * kKeyRow;
   static constexpr int kStage =
-      kKeyTile + T.bk * (kValueBytes / kElement * kLdsElement);
+      kKeyTile + kBk * (kValueBytes / kElement * kLdsElement);
   /// As many as fit where those of the multiplied type do.
-  static constexpr int kStages = T.stages * (kElement / kLdsElement);
+  static constexpr int kStages =
+      T.stages * (kElement / kLdsElement) / (kBk / T.bk);
   /// The first column of this wave.
   HK_DEV int firstColumn() {
     return kGroups == 1 ? 0 : waveId() / kRowWaves * kGroupColumns;
@@ -93,7 +97,7 @@ struct AttentionMatrix {
   static constexpr int kTileThreads = kThreads / kParts;
   /// Whether each thread copies as many chunks of 16 bytes of rows of LDS.
   static constexpr bool isEven(int rowBytes) {
-    return T.bk * rowBytes / 16 % kTileThreads == 0;
+    return kBk * rowBytes / 16 % kTileThreads == 0;
   }
   static constexpr bool kEven =
       isEven(kKeyRow) && isEven(kColumns * kLdsElement);
@@ -101,11 +105,11 @@ struct AttentionMatrix {
   static constexpr bool kMayBeDirect =
       kTarget.directToLds >= 16 && kIsCdna && kParts == 1 && !S.sharedValues &&
       T.stages > 1 && kEven &&S.kType == kKeyType &&S.vType == kValueType;
-  using KeyCopy = typename PickRowCopy<S.kType, kKeyType, T.bk, kKeyRow,
+  using KeyCopy = typename PickRowCopy<S.kType, kKeyType, kBk, kKeyRow,
                                        S.headDim * kLdsElement, kTileThreads,
                                        ValueLayout::Rows, kMayBeDirect>::Type;
   using ValueCopy =
-      typename PickRowCopy<S.vType, kValueType, T.bk, kColumns * kLdsElement,
+      typename PickRowCopy<S.vType, kValueType, kBk, kColumns * kLdsElement,
                            S.valueDim * kLdsElement, kTileThreads, kValueLayout,
                            kMayBeDirect>::Type;
   static_assert(!KeyCopy::kDirect || T.stages >= 2,
@@ -167,38 +171,20 @@ struct AttentionMatrix {
   /// more.
   static constexpr bool kFindsAhead =
       kGaps && kAhead && S.blockRows >= 8 &&
-      (T.bk % S.blockRows == 0 || S.blockRows % T.bk == 0);
-  /// Those entries: of the blocks that a tile from key `first` on lies in.
-  /// Behind key `last`, that of its block.
-  struct TileBlocks {
-    static constexpr int kCount =
-        kFindsAhead && S.blockRows < T.bk ? T.bk / S.blockRows : 1;
-    i32 first, last, entry[kCount];
-
-    HK_MEM void find(const Args &a, const AttentionBlock &w, i32 j, i32 end) {
-      first = j;
-      last = end - 1;
-      if constexpr (kFindsAhead)
-        HK_UNROLL for (int b = 0; b < kCount; ++b) entry[b] =
-            i32(blockOf<S>(a, w, minOf(j + b * S.blockRows, last)));
-    }
-    /// The entry for a key of the tile.
-    HK_MEM i32 of(i32 key) const {
-      i32 found = entry[0];
-      HK_UNROLL for (int b = 1; b < kCount; ++b) found =
-          key >= first + b * S.blockRows ? entry[b] : found;
-      return found;
-    }
-    HK_MEM bool anyMissing() const {
-      bool any = false;
-      HK_UNROLL for (i32 e : entry) any |= e < 0;
-      return any;
-    }
-  };
+      (kBk % S.blockRows == 0 || S.blockRows % kBk == 0);
+  /// The copies of sm_90a from pages, and of elements of 8 bits, go from pieces
+  /// of rows at equal distances, whose entries of the table are asked for a
+  /// step before. Of large heads no register is left for that.
+  static constexpr bool kFromPieces = kArch == Arch::Sm90a && kDirect &&
+                                      !S.sharedValues && (kGaps || kNarrow) &&
+                                      S.headDim + S.valueDim <= 384 &&
+                                      TilePieces<S, kBk>::kExists;
+  using TileBlocks =
+      typename PickTileBlocks<S, kFromPieces, kFindsAhead, kBk>::Type;
 
   /// Whether a tile of keys is a view of the memory, which bounds it without
   /// vector instructions.
-  static constexpr bool kViews = kIsCdna && kOneBlock<S, T.bk> && kParts == 1 &&
+  static constexpr bool kViews = kIsCdna && kOneBlock<S, kBk> && kParts == 1 &&
                                  !S.sharedValues && S.kType == S.type &&
                                  S.vType == S.type &&
                                  (kTarget.directToLds < 16 || kDirect);
@@ -232,11 +218,22 @@ struct AttentionMatrix {
         issue(a, w, at.first, at.last + 1, lds);
       }
     }
+    /// Keys from j on, which lie in `at`.
+    HK_MEM void issue(const Args &a, const AttentionBlock &w,
+                      const TileBlocks &at, i32 j, i32 end, u8 *lds) {
+      if constexpr (kFromPieces) {
+        at.issue(a.k, {a.kSequence, a.kRow, a.kHead}, w, j, end, thread(), k,
+                 lds);
+        at.issue(a.v, {a.vSequence, a.vRow, a.vHead}, w, j, end, thread(), v,
+                 lds + kKeyTile);
+      } else
+        issue(a, w, j, end, lds);
+    }
     /// Behind the end of the keys, and in a block that is missing, lie zeros.
     HK_MEM void issueViews(const Args &a, const AttentionBlock &w,
                            const TileBlocks &at, u8 *lds) {
       i32 left = at.last + 1 - at.first;
-      i32 rows = left < 0 ? 0 : left < T.bk ? left : T.bk;
+      i32 rows = left < 0 ? 0 : left < kBk ? left : kBk;
       i64 first = at.first < at.last ? at.first : at.last, outer = w.sequence;
       if constexpr (kGaps) {
         rows = at.entry[0] < 0 ? 0 : rows;
@@ -261,7 +258,7 @@ struct AttentionMatrix {
     /// again, masked later. Its value is finite whenever the visible ones are.
     HK_MEM void issue(const Args &a, const AttentionBlock &w, i32 j, i32 end,
                       u8 *lds) {
-      if constexpr (kOneBlock<S, T.bk>) {
+      if constexpr (kOneBlock<S, kBk>) {
         // Rows at equal distances.
         i32 first = j < end ? j : end - 1, rest = end - 1 - first;
         KeyOffset from = keyOffset<S>(a, w, first);
@@ -313,7 +310,7 @@ struct AttentionMatrix {
   HK_DEV void run(const Args &a, BlockId id, Shared &sh, More more = {}) {
     if constexpr (T.blocks > 0) {
       bool first = true;
-      AttentionRuns<S, T, T.bk * kParts, R>(a).forEach(
+      AttentionRuns<S, T, kBk * kParts, R>(a).forEach(
           id.x, [&](const AttentionBlock &w) __attribute__((always_inline)) {
             if (!first)
               barrier(); // waves may still read what others gave them
@@ -355,6 +352,8 @@ private:
       rows.number[i] = row;
     }
     f.loadQueries(queries);
+    if constexpr (kScaledQueries)
+      f.queriesToHalves();
     f.clearOutput();
     walk(a, w, f, rows, sh);
     if constexpr (kScaledSegment<S>)
@@ -398,19 +397,21 @@ private:
     KeyRange first = visibleKeys<S>(w, w.first / S.group);
     KeyRange last = visibleKeys<S>(w, (w.first + w.count - 1) / S.group);
     i64 end = last.end;
-    i64 begin = first.begin < end ? first.begin / T.bk * T.bk : end;
+    i64 begin = first.begin < end ? first.begin / kBk * kBk : end;
 
     HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) {
       KeyRange r = visibleKeys<S>(w, rows.number[i] / S.group);
       rows.begin[i] = i32(r.begin);
       rows.end[i] = i32(r.end);
       rows.scale[i] = rowScale<S>(a, w, rows.number[i]);
+      if constexpr (kScaledQueries)
+        rows.scale[i] *= f.queryUnit[i];
     }
 
     // Waves with keys of their own go their own way.
-    constexpr int step = T.bk * kParts;
+    constexpr int step = kBk * kParts;
     int part = kParts > 1 ? fromLane(waveId(), 0) : 0;
-    Walk walk = {i32(begin) + part * T.bk,
+    Walk walk = {i32(begin) + part * kBk,
                  i32(end),
                  i32(last.begin),
                  i32(minOf(first.end, end)),
@@ -440,24 +441,38 @@ private:
       barrier();
   }
 
-  /// All stages but one are under way.
+  /// All stages but one are under way, and where the next tile lies is asked
+  /// for: entry 0 of `blocks` is of the tile that is multiplied.
   template <int STEP>
   HK_DEV void walkDirect(const Args &a, const AttentionBlock &w, Fragments &f,
                          Rows &rows, const Walk &x) {
     TileCopy copy;
-    auto fetch = [&](i32 j, int stage) __attribute__((always_inline)) {
-      if (j < x.end)
-        copy.issue(a, w, j, x.end, x.lds + stage * kStage);
-      rowCopyCommit();
-    };
+    TileBlocks blocks[kStages] = {};
+    if constexpr (kFromPieces) {
+      if (x.begin >= x.end)
+        return;
+      HK_UNROLL for (int i = 0; i < kStages; ++i) blocks[i].find(
+          a, w, x.begin + i * STEP, x.end);
+    }
+    auto fetch = [&](i32 j, int stage, const TileBlocks &at)
+                     __attribute__((always_inline)) {
+                       if (j < x.end)
+                         copy.issue(a, w, at, j, x.end, x.lds + stage * kStage);
+                       rowCopyCommit();
+                     };
     HK_UNROLL for (int i = 0; i < kStages - 1; ++i)
-        fetch(x.begin + i * STEP, i);
+        fetch(x.begin + i * STEP, i, blocks[i]);
     int now = 0, next = kStages - 1;
     for (i32 j = x.begin; j < x.end; j += STEP) {
       rowCopyWaitBut<kStages - 2>();
       tileBarrier();
-      fetch(j + (kStages - 1) * STEP, next);
-      tile(a, w, f, rows, j, x, x.lds + now * kStage);
+      fetch(j + (kStages - 1) * STEP, next, blocks[kStages - 1]);
+      TileBlocks own = blocks[0];
+      if constexpr (kFromPieces) {
+        HK_UNROLL for (int i = 1; i < kStages; ++i) blocks[i - 1] = blocks[i];
+        blocks[kStages - 1].find(a, w, j + kStages * STEP, x.end);
+      }
+      tile(a, w, f, rows, j, x, x.lds + now * kStage, own);
       now = now + 1 == kStages ? 0 : now + 1;
       next = next + 1 == kStages ? 0 : next + 1;
     }
@@ -549,7 +564,7 @@ private:
     f.scores(lds);
     if constexpr (kSharedScores)
       f.addShares(x.scratch);
-    if constexpr (S.qScale || S.kScale)
+    if constexpr (S.qScale || S.kScale || kScaledQueries)
       f.forEachScore([&](int i, int key, auto &x)
                          __attribute__((always_inline)) {
                            constexpr int V = int(sizeof(x) / sizeof(float));
@@ -566,6 +581,8 @@ private:
     mask(a, w, f, rows, j, x, blocks);
     if constexpr (kSoftmax && kTileOf16)
       normaliseScores(f, rows, unit);
+    else if constexpr (kHalves)
+      normaliseToHalves(f, rows);
     else if constexpr (kSoftmax)
       normaliseScores(f, rows);
     if constexpr (R::kWeight)
@@ -612,7 +629,7 @@ private:
   HK_DEV void mask(const Args &a, const AttentionBlock &w, Fragments &f,
                    const Rows &rows, i32 j, const Walk &x,
                    const TileBlocks &blocks) {
-    if (j < x.fullBegin || j + T.bk > x.fullEnd)
+    if (j < x.fullBegin || j + kBk > x.fullEnd)
       f.forEachScore(
           [&](int i, int key, auto &v) __attribute__((always_inline)) {
             i32 stop = rows.end[i] < x.end ? rows.end[i] : x.end;
@@ -624,18 +641,20 @@ private:
           });
     if constexpr (kGaps) {
       auto missing = [&](int key) __attribute__((always_inline)) {
+        if constexpr (kFromPieces)
+          return blocks.isMissing(key);
         i32 at = j + key < x.end ? j + key : x.end - 1;
         if constexpr (kFindsAhead)
           return blocks.of(at) < 0;
         return isMissing<S>(a, w, at);
       };
       bool gap = false;
-      if constexpr (kFindsAhead)
+      if constexpr (kFindsAhead || kFromPieces)
         gap = blocks.anyMissing();
-      else if constexpr (kOneBlock<S, T.bk>)
+      else if constexpr (kOneBlock<S, kBk>)
         gap = missing(0);
       else
-        for (int key = laneId(); key < T.bk; key += kWave)
+        for (int key = laneId(); key < kBk; key += kWave)
           gap |= missing(key);
       if (ballot(gap) != 0)
         f.forEachScore(

@@ -32,6 +32,54 @@ template <DType D> HK_DEV float loadFloat(Global<const Storage<D>> p, i64 i) {
   return float(loadScalar<D>(p, i));
 }
 
+/// Whether scales of values multiply probabilities, what the first segment
+/// summed, or the result.
+template <AttentionSpec S>
+inline constexpr bool kScaledWeights =
+    S.vScale &&
+    (S.vScalePerKey || S.valueScaling == ValueScaling::Probabilities);
+template <AttentionSpec S>
+inline constexpr bool kScaledSegment =
+    S.vScale && !S.vScalePerKey && S.valueScaling == ValueScaling::FirstSegment;
+template <AttentionSpec S>
+inline constexpr bool kScaledResult =
+    S.vScale && !kScaledWeights<S> && !kScaledSegment<S>;
+
+#if HK_GPU
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// How matrix fragments take keys and values of 8 bits where a block's waves
+/// have `Parts` of the keys.
+template <AttentionSpec S, AttentionTile T, class R, int Parts>
+struct NarrowKeys {
+  /// Waves with keys of their own may take elements as they are. Segments,
+  /// whose values scale otherwise, share fragments.
+  static constexpr bool kMay = Parts > 1 && S.headDim % 16 == 0 &&
+                               S.valueDim % 16 == 0 &&
+                               S.valueScaling == ValueScaling::Result;
+  static constexpr DType kKeyFragments = kMay ? S.kType : S.type;
+  static constexpr DType kValueFragments = kMay ? S.vType : S.type;
+  /// Whether elements lie in LDS as in memory.
+  static constexpr bool kInLds =
+      kArch == Arch::Sm90a && kMay && info(S.type).bits == 16 &&
+      info(S.kType).bits == 8 && info(S.vType).bits == 8;
+  /// Keys of a step: twice as many where that leaves three stages, and
+  /// registers.
+  static constexpr bool kLong =
+      kInLds && T.stages >= 3 && S.headDim + S.valueDim <= 256;
+  static constexpr int kKeys = kLong ? 2 * T.bk : T.bk;
+  /// Whether f16 is multiplied, which floats become in one instruction for two.
+  /// Factors of probabilities may need more exponents than f16 has.
+  static constexpr bool kHalves =
+      kInLds && S.normalizer == Normalizer::Softmax && !R::kWeight &&
+      !kScaledWeights<S> && kNativeDecode<S.kType> && kNativeDecode<S.vType>;
+  /// Queries become f16 times powers of two.
+  static constexpr bool kScaledQueries = kHalves && S.type == DType::BF16;
+};
+#endif
+
 //===----------------------------------------------------------------------===//
 // Scales
 //===----------------------------------------------------------------------===//
@@ -64,19 +112,6 @@ HK_DEV float keyScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
   return a.kScale[at.outer * a.kScaleSequence +
                   at.row / S.kBlock * a.kScaleRow + w.head * a.kScaleHead];
 }
-/// Whether scales of values multiply probabilities, what the first segment
-/// summed, or the result.
-template <AttentionSpec S>
-inline constexpr bool kScaledWeights =
-    S.vScale &&
-    (S.vScalePerKey || S.valueScaling == ValueScaling::Probabilities);
-template <AttentionSpec S>
-inline constexpr bool kScaledSegment =
-    S.vScale && !S.vScalePerKey && S.valueScaling == ValueScaling::FirstSegment;
-template <AttentionSpec S>
-inline constexpr bool kScaledResult =
-    S.vScale && !kScaledWeights<S> && !kScaledSegment<S>;
-
 /// Of the value of key `key`, if probabilities are multiplied with it.
 template <AttentionSpec S, class R>
 HK_DEV float valueScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,

@@ -64,6 +64,44 @@ HK_DEV void normaliseScores(Fragments &f, AttentionMatrixRows<N> &rows) {
   f.scaleOutput(factor);
 }
 
+/// Probabilities that are rounded to f16 are relative to 2^-kHalvesRoom of the
+/// largest, as f16 has few exponents, where scores have digits for that.
+inline constexpr float kHalvesRoom = 15.f;
+HK_DEV float halvesBase(float top) {
+  return __builtin_fabsf(top) < 0x1p20f ? top - kHalvesRoom : top;
+}
+
+/// normaliseScores() of such; a row's maximum is the base. Results are scaled
+/// only where that of a row of the wave grew.
+template <class Fragments, int N>
+HK_DEV void normaliseToHalves(Fragments &f, AttentionMatrixRows<N> &rows) {
+  float top[N], base[N];
+  HK_UNROLL for (int i = 0; i < N; ++i) top[i] = kMinusInf;
+  rowMaxima(f, top);
+  bool grew = false;
+  HK_UNROLL for (int i = 0; i < N; ++i) {
+    top[i] = __builtin_fmaxf(rows.maximum[i], halvesBase(top[i]));
+    base[i] = softmaxBase(top[i]);
+    grew |= top[i] > rows.maximum[i];
+  }
+  if (ballot(grew) != 0) {
+    float factor[N];
+    HK_UNROLL for (int i = 0; i < N; ++i) {
+      factor[i] = softmaxExp2(rows.maximum[i] - base[i]);
+      rows.maximum[i] = top[i];
+      rows.sum[i] *= factor[i];
+    }
+    f.scaleOutput(factor);
+  }
+  f.forEachScore([&](int i, int, auto &x) __attribute__((always_inline)) {
+    constexpr int V = int(sizeof(x) / sizeof(float));
+    HK_UNROLL for (int e = 0; e < V; ++e) {
+      x[e] = softmaxExp2(x[e] - base[i]);
+      rows.sum[i] += x[e];
+    }
+  });
+}
+
 /// From here on a base of the scaled scores is subtracted from rounded
 /// products.
 inline constexpr float kLargeBase = 0x1p24f;

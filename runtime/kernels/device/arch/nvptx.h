@@ -163,13 +163,18 @@ inline constexpr bool kNativeDecode =
     D == DType::F8E4M3FN || D == DType::F8E5M2;
 template <DType D> inline constexpr bool kNativeEncode = kNativeDecode<D>;
 
-template <DType D> HK_DEV f32x2 decode2(u16 bytes) {
+/// Two elements as f16, which holds them exactly.
+template <DType D> HK_DEV u32 decodeHalves(u16 bytes) {
   u32 halves;
   if constexpr (D == DType::F8E4M3FN)
     asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(bytes));
   else
     asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(halves) : "h"(bytes));
-  return __builtin_convertvector(bitCast<Vec<f16, 2>>(halves), f32x2);
+  return halves;
+}
+template <DType D> HK_DEV f32x2 decode2(u16 bytes) {
+  return __builtin_convertvector(bitCast<Vec<f16, 2>>(decodeHalves<D>(bytes)),
+                                 f32x2);
 }
 template <DType D> HK_DEV f32x4 decode4(u32 bytes) {
   f32x2 lo = decode2<D>(u16(bytes)), hi = decode2<D>(u16(bytes >> 16));

@@ -22,6 +22,7 @@ namespace hk {
 /// Asynchronous copies straight into LDS.
 template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
   static constexpr bool kDirect = true;
+  static constexpr int kRowBytes = RowBytes;
   static constexpr int kChunks = RowBytes / 16;
   static constexpr int kPerThread = (Rows * kChunks + Threads - 1) / Threads;
   static constexpr bool kExact = Rows * kChunks % Threads == 0;
@@ -45,7 +46,45 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
                    : "memory");
     }
   }
+  /// Count rows, `stride` bytes from each other, of which `rows` exist; zeros
+  /// behind them.
+  template <int Count>
+  HK_MEM void issueRows(int thread, Global<const u8> first, i64 stride,
+                        i32 rows, u8 *lds) {
+    if (rows >= Count)
+      issueRows<Count, true>(thread, first, stride, rows, lds);
+    else
+      issueRows<Count, false>(thread, first, stride, rows, lds);
+  }
   HK_MEM void land(int, u8 *) {}
+
+private:
+  template <int Count, bool All>
+  HK_MEM void issueRows(int thread, Global<const u8> first, i64 stride,
+                        i32 rows, u8 *lds) {
+    // Chunks of a thread in rows that are as many apart.
+    constexpr bool even = Threads % kChunks == 0;
+    constexpr int apart = even ? Threads / kChunks : 0;
+    // Else registers would hold its multiples through the walk.
+    asm volatile("" : "+l"(stride));
+    auto at = first + thread / kChunks * stride + thread % kChunks * 16;
+    HK_UNROLL for (int s = 0; s < Count * kChunks; s += Threads) {
+      int row = (s + thread) / kChunks, ch = (s + thread) % kChunks;
+      if constexpr (even)
+        row = s / kChunks + thread / kChunks, ch = thread % kChunks;
+      if (Count * kChunks % Threads != 0 && row >= Count)
+        continue;
+      auto from = even ? at : first + row * stride + ch * 16;
+      u32 to = ldsAddress(lds + row * RowBytes +
+                          swizzleChunk<RowBytes>(row, ch) * 16);
+      bool valid = (All || row < rows) &&
+                   (RowBytes == ValidBytes || ch * 16 < ValidBytes);
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
+                   "l"(from), "r"(valid ? 16 : 0)
+                   : "memory");
+      at += apart * stride;
+    }
+  }
 };
 
 /// Waits for every copy this thread issued.

@@ -38,6 +38,8 @@ struct NarrowAttentionFragments
     u32 first, second;
   };
   template <DType T> HK_MEM static Pairs widen(u32 bytes) {
+    if constexpr (D == DType::F16 && kNativeDecode<T>)
+      return {decodeHalves<T>(u16(bytes)), decodeHalves<T>(u16(bytes >> 16))};
     return bitCast<Pairs>(packExact<D, 4>(
         convertTo<float, 4>(unpack<T, 4>(bitCast<Packed<T, 4>>(bytes)))));
   }
@@ -50,6 +52,38 @@ struct NarrowAttentionFragments
       int slot = i * 2 + e % 2;
       q[i][k][e] =
           f.template load<u32>(slot, Base::rowOf(slot), k * 32 + c + e / 2 * 4);
+    }
+  }
+
+  /// What scores are multiplied by behind queriesToHalves().
+  float queryUnit[kRows];
+
+  /// Queries of bf16 become f16: the rows times powers of two, with which
+  /// their largest element is below 2^15. What is 2^-31 of it or more keeps
+  /// its digits.
+  HK_MEM void queriesToHalves() {
+    static_assert(D == DType::F16);
+    float factor[kRows];
+    HK_UNROLL for (int i = 0; i < kRows; ++i) {
+      u32 most = 0;
+      HK_UNROLL for (int k = 0; k < kSteps; ++k)
+          HK_UNROLL for (int e = i % 2; e < 4; e += 2) {
+        u32 x = q[i / 2][k][e];
+        most = largerOf(most, largerOf(x & 0x7FFFu, x >> 16 & 0x7FFFu));
+      }
+      most = largerOf(most, u32(laneXor<1>(int(most))));
+      most = largerOf(most, u32(laneXor<2>(int(most))));
+      u32 exponent = largerOf(most >> 7, 15u);
+      factor[i] = bitCast<float>((127 + 127 + 14 - exponent) << 23);
+      queryUnit[i] = bitCast<float>((exponent - 14) << 23);
+    }
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int k = 0; k < kSteps; ++k)
+            HK_UNROLL for (int e = 0; e < 4; ++e) {
+      u32 x = q[i][k][e];
+      float by = factor[i * 2 + e % 2];
+      q[i][k][e] = packPair<D>(bitCast<float>(x << 16) * by,
+                               bitCast<float>(x & 0xFFFF0000u) * by);
     }
   }
 
@@ -108,6 +142,7 @@ struct NarrowAttentionFragments
   }
 
 private:
+  HK_MEM static u32 largerOf(u32 a, u32 b) { return a > b ? a : b; }
   /// Bytes 0, 2, 1, 3.
   HK_MEM static u32 swapInner(u32 v) { return u32(__nvvm_prmt(v, 0, 0x3120)); }
 };

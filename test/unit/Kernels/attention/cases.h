@@ -77,12 +77,15 @@ template <class F> constexpr hk::AttentionSpec spec(F change) {
   CASE(int8_keys, SPEC(s.kType = DType::I8; s.vType = DType::F8E4M3FN; s.kScale = s.kScalePerKey = s.vScale = s.vScalePerKey = true), LIST(9), LIST(77), 2, 16) \
   CASE(fnuz_cache, SPEC(s.kType = s.vType = DType::F8E4M3FNUZ; s.keys = Paged; s.kvLens = true; s.kScale = s.kScalePerKey = true), LIST(1, 1), LIST(130, 5), 2, 16) \
   CASE(narrow_odd, SPEC(s.qType = s.vType = DType::I8; s.kType = DType::F8E5M2; s.headDim = 33; s.valueDim = 7; s.align = 1; s.vScale = s.vScalePerKey = true), LIST(9), LIST(77), 2, 16) \
+  CASE(e4m3_cache, SPEC(s.kType = s.vType = DType::F8E4M3FN; s.keys = Paged; s.kvLens = true; s.kScale = s.kScalePerKey = true), LIST(1, 1, 1), LIST(301, 0, 17), 2, 16) \
+  CASE(e5m2_cache, SPEC(s.type = s.outType = DType::F16; s.kType = DType::F8E5M2; s.vType = DType::F8E4M3FN; s.headDim = 80; s.valueDim = 48; s.keys = Paged; s.kvLens = true; s.causal = true; s.sink = true), LIST(2, 2), LIST(130, 40), 1, 8) \
+  CASE(e4m3_window, SPEC(s.kType = s.vType = DType::F8E4M3FN; s.windowLeft = 40; s.causal = true; s.softcap = true), LIST(2, 2), LIST(150, 150), 2, 16) \
   CASE(f32_d128, SPEC(s.type = s.outType = DType::F32; s.headDim = s.valueDim = 128), LIST(9), LIST(77), 2, 16)
 // clang-format on
 
 /// Cases that also run with their keys split.
 #define HK_ATTENTION_SPLIT_CASES(CASE)                                         \
-  CASE(decode_cache) CASE(decode_batch) CASE(paged) CASE(sink)
+  CASE(decode_cache) CASE(decode_batch) CASE(paged) CASE(sink) CASE(e4m3_cache)
 inline constexpr int kSplits = 3;
 
 /// The tile of an entry: of those the contract has, the one with fewest or with
