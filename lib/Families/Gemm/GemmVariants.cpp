@@ -41,9 +41,9 @@ constexpr RowRange kFlightRanges[] = {
 /// Few rows are the columns of an instruction: 8, 16, 32 or 64. A thousand rows
 /// are typical of themselves: what fills the last round with 768 takes 1.4
 /// times as long with 1,024 (benchmarks/results/h200-gemm.md).
-constexpr RowRange kSm90Ranges[] = {{8, 1},       {16, 16},          {32, 32},
-                                    {64, 64},     {128, 96},         {512, 384},
-                                    {1024, 1024}, {kUnbounded, 4096}};
+constexpr RowRange kSm90Ranges[] = {
+    {8, 1},     {16, 16},     {32, 32},     {64, 64},          {128, 96},
+    {512, 384}, {1024, 1024}, {2048, 2048}, {kUnbounded, 4096}};
 /// Of groups and of 4-bit codes, measured with these.
 constexpr RowRange kSm90OtherRanges[] = {
     {8, 1},    {16, 16},   {32, 32},          {64, 64},
