@@ -111,6 +111,9 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
     Layout lds;
     Place at;
     i64 n;
+    /// Rows of B that other blocks ask for, too, stay in the L2 cache: those
+    /// are not always in step.
+    Keep keepB;
 
     template <class F> HK_MEM void forB(int step, F f) const {
       HK_UNROLL for (int p = 0; p < kParts; ++p)
@@ -125,7 +128,7 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
       full.expect(kStageBytes);
       forB(step, [&](int p, BoxPlace from) {
         loadBox(lds.stageB(stage) + p * kColumns * kRow, maps[1], full, from,
-                Keep::Short);
+                keepB);
       });
       loadBox(lds.stageA(stage), maps[0], full,
               BoxPlace{at.k0 + step * T.bk, int(at.row), at.batch}, Keep::Long);
@@ -263,7 +266,8 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
     u32 rank = Cluster > 1 ? clusterRank() : 0;
     Place at = placeOf(args, block, rank);
     bool copies = waveId() == kGroups * 4;
-    Producer producer = {maps, lds, at, args.n};
+    Producer producer = {maps, lds, at, args.n,
+                         args.m > T.bm ? Keep::Normal : Keep::Short};
     bool leads = copies && laneId() == 0;
     if (leads) {
       int ahead = at.steps < kStages ? at.steps : kStages;
