@@ -26,7 +26,10 @@ template <class Config, class Groups> struct CodesLoader {
   using B = typename P::B;
   static constexpr int kThreads = kWarpgroup, kMaps = 0;
   /// A thread arrives with its copies of A, and with its codes.
-  static constexpr int kArrivals = 2 * kWarpgroup, kRegisters = 136;
+  static constexpr int kArrivals = 2 * kWarpgroup;
+  /// What those who multiply need: behind a gate over alternating columns they
+  /// spill if they have 184 each, not 192.
+  static constexpr int kRegisters = 120;
   /// Codes of a chunk, which share a power; chunks of a row's part of a stage;
   /// rows that the threads have at once, and chunks of a thread.
   static constexpr int kChunk = 32, kChunks = Config::T.bk / kChunk;
@@ -101,11 +104,13 @@ private:
       held.codes[i] = 0;
       held.power[i] = 0;
       if (inside) {
-        u64 row = u64(rows[i]) * u64(args.b.stride / 2);
-        held.codes[i] = *global<const u32x4>(codes + row + u64(k / 2));
+        // Opaque, as in RowsByThread::copy().
+        u64 row = opaqueWord(rows[i]);
+        held.codes[i] = *global<const u32x4>(
+            codes + row * u64(args.b.stride / 2) + u64(k / 2));
         held.power[i] =
-            *global<const u8>(powers + u64(rows[i] * args.b.decode.strideRow +
-                                           k / kChunk * args.b.decode.strideK));
+            *global<const u8>(powers + row * u64(args.b.decode.strideRow) +
+                              u64(k / kChunk * args.b.decode.strideK));
       }
     }
   }
