@@ -146,10 +146,11 @@ struct Sm90Calibration {
   /// MB in 28.
   static constexpr double kCacheBytes = 6.5e6;
   /// The same of one matrix of 16 bits, fitted to 27 products of 96 to 4,096
-  /// rows in 13 tiles on an H100 (h200-gemm.md): rows that are whole lines of
-  /// the cache come quicker, one warpgroup takes more than half of what two do.
+  /// rows in 15 tiles on an H100 (h200-gemm.md): rows that are whole lines of
+  /// the cache come quicker. Of 64 rows: clocks of a step that no other
+  /// warpgroup fills, and of the rest those of a tile of 128.
   static constexpr double kPlainCacheBytes = 10e6, kPlainNarrow = 0.20,
-                          kPlainHalfTile = 0.53;
+                          kLoneClocks = 120, kLoneTile = 0.43;
   static constexpr int32_t kLineBytes = 128;
   /// From asking for rows of B to having them, where tiles do so all the time:
   /// few columns have too little under way.
@@ -266,7 +267,8 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   if (tile.cluster == 1)
     step *= 1 + C::kAlone;
   if (tile.wm * tile.wn == 1)
-    step *= plain ? C::kPlainHalfTile : C::kHalfTile;
+    step = plain ? C::kLoneClocks + C::kLoneTile * 4.0 * width
+                 : step * C::kHalfTile;
   step = costMax(step, isSwapped(tile) ? kChainClocks : 0);
   // A stage of 16 bits takes twice as long to multiply; its widths were chosen
   // by what they took.

@@ -452,8 +452,9 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   if (!shape.grouped && row.wm == 1 && row.wn == 1 && row.cluster == 1 &&
       info(shape.operand).bits == 8)
     return false;
-  // Columns of the result are stored in whole panels.
-  if (shape.pair && gemmColumns(tile, true) < kBulkPanelColumns)
+  // Columns of the result are stored in whole panels, and 16 at a time.
+  if (shape.pair && (gemmColumns(tile, true) < kBulkPanelColumns ||
+                     gemmColumns(tile, true) % 16 != 0))
     return false;
   // A half of a pair has one scale of B; tried with groups only.
   if (shape.scaled &&

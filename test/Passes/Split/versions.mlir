@@ -29,7 +29,7 @@
 // SM90-NOT: k_slices
 // SM90: func.func @product__up_to_256(
 // SM90-NOT: k_slices
-// SM90: func.func @product__up_to_1024(
+// SM90: func.func @product__up_to_512(
 // SM90: hk.matmul {{.*}} k_slices 4
 // SM90-NOT: @product__up_to
 // CDNA4-LABEL: func.func @product(
