@@ -76,18 +76,17 @@ template <class Config, class Groups> struct CodesLoader {
       rows[i] = B::kStep == 2 ? column * 2 + u32(part)
                               : column + u32(part) * u32(args.n);
     }
-    ask(at, 0, even);
-    ask(at, 1, odd);
+    ask(at, 0, 0, even);
   }
   HK_MEM void fill(const WarpPlace &at, int step, u32 stage) {
     a.copy(at.k0 + step * Config::T.bk, lds.stageA(stage));
     arriveAfterCopies(lds.full(stage));
     // Written twice, so that no register changes its name on the way.
     if (step % 2 == 0)
-      pass(at, step, stage, even);
+      pass(at, step, stage, even, odd);
     else
-      pass(at, step, stage, odd);
-    publishToCopies();
+      pass(at, step, stage, odd, even);
+    // Who multiplies has the fence; here it would wait for the codes, too.
     lds.full(stage).arrive();
   }
   HK_MEM void finish() const { a.finish(); }
@@ -97,8 +96,10 @@ private:
   HK_MEM int rowOfItem(int i) const {
     return a.thread / kChunks + i * kRowsAtOnce;
   }
-  HK_MEM void ask(const WarpPlace &at, int step, Held &held) const {
-    i64 k = at.k0 + i64(step) * Config::T.bk + chunk() * kChunk;
+  /// `after`: a power that has come.
+  HK_MEM void ask(const WarpPlace &at, int step, u32 after, Held &held) const {
+    i64 k = at.k0 + i64(step) * Config::T.bk + chunk() * kChunk +
+            i64(opaqueWord(after) >> 8);
     bool inside = step < at.steps && k < args.k;
     HK_UNROLL for (int i = 0; i < kItems; ++i) {
       held.codes[i] = 0;
@@ -114,7 +115,9 @@ private:
       }
     }
   }
-  HK_MEM void pass(const WarpPlace &at, int step, u32 stage, Held &held) const {
+  HK_MEM void pass(const WarpPlace &at, int step, u32 stage, const Held &held,
+                   Held &next) const {
+    ask(at, step + 1, held.power[0], next);
     HK_UNROLL for (int i = 0; i < kItems; ++i) {
       u32 row = lds.stageB(stage);
       if (PairPower<true>::holds(held.power[i]))
@@ -122,7 +125,6 @@ private:
       else
         store(row, i, held.codes[i], PairPower<false>(held.power[i], 0));
     }
-    ask(at, step + 2, held);
   }
   /// Pairs are of codes four apart; memory wants neighbours.
   template <class Power>
