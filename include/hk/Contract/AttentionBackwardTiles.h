@@ -1,5 +1,4 @@
-//===- AttentionBackwardTiles.h - Tiles of attention's gradients -*- C++
-//-*-===//
+//===- AttentionBackwardTiles.h - Tiles of gradients ------------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- LdsAttentionBackward.h - LDS of the gradients of attention -*- C++
-//-*-===//
+//===- LdsAttentionBackward.h - LDS of the gradients ------------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- running_softmax.h - Scores of a tile become probabilities -*- C++
-//-*-===//
+//===- running_softmax.h - Softmax of a walk over keys ----------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- tile_blocks.h - Where the keys of a tile lie ---------------*- C++
-//-*-===//
+//===- tile_blocks.h - Where the keys of a tile lie -------------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- host_source.h - Operand elements as the host multiplies them -*- C++
-//-*-===//
+//===- host_source.h - Elements as the host reads them ----------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- backward.h - The kernel of a tile of attention's gradients -*- C++
-//-*-===//
+//===- backward.h - One kernel of the gradients -----------------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
