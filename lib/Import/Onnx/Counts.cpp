@@ -20,17 +20,30 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
+FailureOr<Tensor> Node::places(const Tensor &x, int64_t dim, int dtype) {
+  const Size &size = x.shape[dim];
+  HK_TRY(made, type(dtype, size));
+  Value like = size.getConstant() ? Value() : x.value;
+  return Tensor{IotaOp::create(b, loc, made, like, uint64_t(like ? dim : 0)),
+                dtype,
+                {size}};
+}
+
+FailureOr<Tensor> Node::offsets(const Tensor &x, int64_t dim, int dtype) {
+  Shape longer = x.shape;
+  longer[dim] = longer[dim] + 1;
+  HK_TRY(made, type(dtype, longer));
+  OperationState state(loc, CumsumOp::getOperationName());
+  CumsumOp::build(b, state, made, ScanKind::offsets, x.value,
+                  /*bounds=*/Value(), dim, /*chunk=*/IntegerAttr(),
+                  /*reverse=*/false);
+  return Tensor{b.create(state)->getResult(0), dtype, longer};
+}
+
 /// How many elements `ones` has, all of which are true, of rank 0.
 static FailureOr<Tensor> countOnes(Node &node, const Tensor &ones, int dtype) {
-  Size size = ones.shape[0];
-  Shape longer{size + 1};
-  HK_TRY(type, node.type(dtype, longer));
-  OperationState state(node.loc, CumsumOp::getOperationName());
-  CumsumOp::build(node.b, state, type, ScanKind::offsets, ones.value,
-                  /*bounds=*/Value(), /*dim=*/0, /*chunk=*/IntegerAttr(),
-                  /*reverse=*/false);
-  Tensor sums{node.b.create(state)->getResult(0), dtype, longer};
-  HK_TRY(total, node.slice(sums, 0, size, 1));
+  HK_TRY(sums, node.offsets(ones, 0, dtype));
+  HK_TRY(total, node.slice(sums, 0, ones.shape[0], 1));
   return node.reshape(total, {});
 }
 
@@ -51,10 +64,7 @@ FailureOr<Tensor> Node::countOf(const Tensor &x, int64_t from) {
       HK_TRY(number, scalar(double(*known), kInt64));
       factor = number;
     } else {
-      HK_TRY(places, type(kInt64, x.shape[d]));
-      Tensor numbers{IotaOp::create(b, loc, places, x.value, uint64_t(d)),
-                     kInt64,
-                     {x.shape[d]}};
+      HK_TRY(numbers, places(x, d, kInt64));
       HK_TRY(ones, compare(ComparePredicate::ge, numbers, zero));
       HK_TRY(number, countOnes(*this, ones, kInt64));
       factor = number;

@@ -23,10 +23,7 @@ using namespace mlir::hk::importer;
 /// last one sees the last key, and ORT's first one sees the first.
 static FailureOr<Tensor> isBelow(Node &node, const Tensor &key,
                                  const Tensor &lengths) {
-  HK_TRY(type, node.type(kInt32, key.shape[1]));
-  Tensor places{IotaOp::create(node.b, node.loc, type, key.value, 1),
-                kInt32,
-                {key.shape[1]}};
+  HK_TRY(places, node.places(key, 1, kInt32));
   HK_TRY(ends, node.reshape(lengths, {lengths.shape[0], Size(1)}));
   return node.compare(ComparePredicate::lt, places, ends);
 }
@@ -170,14 +167,7 @@ static FailureOr<Tensor> onesOf(Node &node, const Tensor &mask) {
   HK_TRY(count, node.scalar(1, kInt32));
   HK_TRY(isOne, node.compare(ComparePredicate::eq, mask, one));
   HK_TRY(ones, node.select(isOne, count, zero));
-  Shape longer = ones.shape;
-  longer[1] = longer[1] + 1;
-  HK_TRY(type, node.type(kInt32, longer));
-  OperationState state(node.loc, CumsumOp::getOperationName());
-  CumsumOp::build(node.b, state, type, ScanKind::offsets, ones.value,
-                  /*bounds=*/Value(), /*dim=*/1, /*chunk=*/IntegerAttr(),
-                  /*reverse=*/false);
-  Tensor sums{node.b.create(state)->getResult(0), kInt32, longer};
+  HK_TRY(sums, node.offsets(ones, 1, kInt32));
   HK_TRY(total, node.slice(sums, 1, ones.shape[1], 1));
   return node.reshape(total, {total.shape[0]});
 }

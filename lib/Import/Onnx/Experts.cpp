@@ -105,18 +105,16 @@ static LogicalResult sortRows(Node &node, Routing &r, const Size &tokens,
   HK_TRY(keys, node.reshape(r.ids, {count}));
   HK_TRY(itemType, node.type(kInt32, {count}));
   HK_TRY(countType, node.type(kInt32, {Size(experts)}));
-  HK_TRY(boundType, node.type(kInt32, {Size(experts + 1)}));
   OpBuilder &b = node.b;
-  Value counts = HistogramOp::create(b, node.loc, countType, keys.value);
+  Tensor counts{HistogramOp::create(b, node.loc, countType, keys.value),
+                kInt32,
+                {Size(experts)}};
   auto sorted = SortByKeyOp::create(b, node.loc, itemType, itemType, keys.value,
                                     uint64_t(experts));
   r.order = {sorted.getOrder(), kInt32, {count}};
   r.place = {sorted.getPosition(), kInt32, {count}};
-  OperationState state(node.loc, CumsumOp::getOperationName());
-  CumsumOp::build(b, state, boundType, ScanKind::offsets, counts,
-                  /*bounds=*/Value(), /*dim=*/0, /*chunk=*/IntegerAttr(),
-                  /*reverse=*/false);
-  r.bounds = {b.create(state)->getResult(0), kInt32, {Size(experts + 1)}};
+  HK_TRY(bounds, node.offsets(counts, 0, kInt32));
+  r.bounds = bounds;
   return success();
 }
 

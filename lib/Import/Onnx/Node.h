@@ -113,6 +113,11 @@ public:
   /// A size of the inputs as data, of rank 0: of dims of inputs, their sums and
   /// products.
   FailureOr<Tensor> count(const Size &size, int dtype);
+  /// 0, 1, ... as long as dim `dim` of x, of rank 1.
+  FailureOr<Tensor> places(const Tensor &x, int64_t dim, int dtype);
+  /// Sums of what is in front of each element of x along `dim`, and of all: one
+  /// longer there.
+  FailureOr<Tensor> offsets(const Tensor &x, int64_t dim, int dtype);
   /// How many elements the dims of x from `from` on have, i64 of rank 0.
   FailureOr<Tensor> countOf(const Tensor &x, int64_t from);
   /// A tensor of rank 0.

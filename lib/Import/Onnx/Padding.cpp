@@ -68,15 +68,9 @@ static FailureOr<Tensor> cut(Node &node, const Tensor &x, int64_t dim,
 /// 0, 1, ... as long as dim `dim` of x, followed by `back` dims of size 1.
 static FailureOr<Tensor> placesOf(Node &node, const Tensor &x, int64_t dim,
                                   int64_t back) {
-  const Size &size = x.shape[dim];
-  HK_TRY(type, node.type(kInt64, size));
-  Value like = size.getConstant() ? Value() : x.value;
-  Tensor numbers{
-      IotaOp::create(node.b, node.loc, type, like, uint64_t(like ? dim : 0)),
-      kInt64,
-      {size}};
+  HK_TRY(numbers, node.places(x, dim, kInt64));
   Shape shape(1 + back, Size(1));
-  shape[0] = size;
+  shape[0] = x.shape[dim];
   return node.reshape(numbers, shape);
 }
 
