@@ -111,7 +111,8 @@ def read(paths):
         text = path.read_text()
         if path.suffix == ".json":
             for name, table in json.loads(text).items():
-                case.setdefault(name, {}).update(table) if isinstance(table, dict) else None
+                if isinstance(table, dict):
+                    case.setdefault(name, {}).update(table)
             continue
         for row in map(json.loads, filter(lambda line: line.startswith("{"), text.splitlines())):
             if "tokens" in row:

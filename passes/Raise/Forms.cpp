@@ -92,6 +92,13 @@ Value raise::throughUnitDims(Value value) {
   return value;
 }
 
+ReduceOp raise::reducedBy(Value value, ReduceKind kind) {
+  auto reduce = value.getDefiningOp<ReduceOp>();
+  return reduce && reduce.getKind() == kind && reduce.getDims() == 1
+             ? reduce
+             : ReduceOp();
+}
+
 bool raise::takesNumber(Operation *op, unsigned i) {
   return numberOf(op->getOperand(1 - i)) &&
          shapeOf(op->getOperand(i)) == shapeOf(op->getResult(0));

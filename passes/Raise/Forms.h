@@ -33,6 +33,9 @@ bool isNumber(Value value, double expected);
 /// none of its elements.
 bool takesNumber(Operation *op, unsigned i);
 
+/// The reduction over the last dim that makes `value`; null if none does.
+ReduceOp reducedBy(Value value, ReduceKind kind);
+
 /// `value` without casts in front of it that widen exactly.
 Value throughWidening(Value value);
 /// `value` without views in front of it that only add or drop dims of size 1.

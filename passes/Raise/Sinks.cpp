@@ -24,11 +24,10 @@ static constexpr int kLongest = 16;
 
 Value raise::withoutMaximum(Raiser &raiser, Value logits) {
   auto sub = logits.getDefiningOp<SubOp>();
-  auto maximum = sub ? sub.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
-  bool isMaximum = maximum && maximum.getKind() == ReduceKind::max &&
-                   maximum.getDims() == 1 && maximum.getInput() == sub.getLhs();
-  return isMaximum && raiser.mayDrop(logits) &&
-                 raiser.mayDrop(maximum.getResult())
+  ReduceOp maximum =
+      sub ? reducedBy(sub.getRhs(), ReduceKind::max) : ReduceOp();
+  return maximum && maximum.getInput() == sub.getLhs() &&
+                 raiser.mayDrop(logits) && raiser.mayDrop(maximum.getResult())
              ? sub.getLhs()
              : logits;
 }

@@ -15,14 +15,6 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::raise;
 
-/// The reduction over the last dim that makes `value`; null if none does.
-static ReduceOp reducedBy(Value value, ReduceKind kind) {
-  auto reduce = value.getDefiningOp<ReduceOp>();
-  return reduce && reduce.getKind() == kind && reduce.getDims() == 1
-             ? reduce
-             : ReduceOp();
-}
-
 /// e of e / sum(e) or e * (1 / sum(e)), and the sum; nullopt if `root` is none.
 static std::optional<std::pair<Value, ReduceOp>> quotientOf(Operation *root) {
   for (unsigned i : {0, 1}) {

@@ -88,14 +88,17 @@ bool parseTriple(const std::string &text, uint32_t out[3]) {
   return false;
 }
 
-/// The chip the file was compiled for, or the first of those that run it, from
-/// its ELF flags.
+/// The flags of the ELF header; 0 if there is none.
+uint32_t elfFlags(const std::string &data) {
+  uint32_t flags = 0;
+  if (data.size() >= 64)
+    std::memcpy(&flags, data.data() + 48, 4);
+  return flags;
+}
+
+/// The chip the file was compiled for, or the first of those that run it.
 std::string chipOf(const std::string &data) {
-  if (data.size() < 64)
-    return "";
-  uint32_t flags;
-  std::memcpy(&flags, data.data() + 48, 4);
-  const Machine *machine = findMachine(flags);
+  const Machine *machine = findMachine(elfFlags(data));
   return machine && machine->runsOn[0] ? machine->runsOn[0] : "";
 }
 
@@ -117,10 +120,7 @@ std::string whyNoChip(const std::string &path, const std::string &chipName,
     return "'" + path + "' is LLVM bitcode; link it to a code object";
   if (!begins("\177ELF"))
     return "'" + path + "' is no code object";
-  uint32_t flags = 0;
-  if (data.size() >= 64)
-    std::memcpy(&flags, data.data() + 48, 4);
-  return "'" + path + "': " + whyNotRun(*findChip("gfx942"), flags);
+  return "'" + path + "': " + whyNotRun(*findChip("gfx942"), elfFlags(data));
 }
 
 /// Turns one --arg into its bytes and, for buffers, device memory.
