@@ -242,6 +242,19 @@ constexpr double clocksFromCache(const Target &target, const GemmTile &tile,
          C::kClocksPerMicrosecond;
 }
 
+/// Time of all of B at the rate of what is under way: the stages of as many of
+/// `tiles` tiles of `columns` columns as are `resident` beside each other.
+constexpr double fetchMicroseconds(const GemmTile &tile, const GemmSize &size,
+                                   double columns, double tiles,
+                                   double resident) {
+  double beside = costMax(1, resident);
+  double asked =
+      (beside < tiles ? beside : tiles) * columns * kBulkRowBytes * tile.stages;
+  double bytes =
+      double(size.n) * double(size.batches) * double(size.k) * size.bytesB;
+  return bytes / asked * Sm90Calibration::kFetchMicroseconds;
+}
+
 /// A warp-specialised product: rounds of tiles over the clusters that the chip
 /// holds.
 constexpr double warpSpecialisedMicroseconds(const Target &target,
@@ -290,15 +303,9 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   if (!shape.grouped || (shape.scaled && size.block == 0))
     memory = costMax(memory, columnTiles * rows * kBulkRowBytes *
                                  ceilDiv(double(size.k), tile.bk) / cache);
-  if (plain) {
-    double strips = costMax(1, double(clusters) / rowTiles);
-    double columnsAsked =
-        (strips < columnTiles ? strips : columnTiles) * columns;
-    double asked = columnsAsked * kBulkRowBytes * tile.stages;
-    double bytesB =
-        double(size.n) * double(size.batches) * double(size.k) * size.bytesB;
-    memory = costMax(memory, bytesB / asked * C::kFetchMicroseconds);
-  }
+  if (plain)
+    memory = costMax(memory, fetchMicroseconds(tile, size, columns, columnTiles,
+                                               double(clusters) / rowTiles));
   if (size.fewGroups)
     memory = tilesFromMemory(gemmBytes(shape, size), rowTiles * columnTiles,
                              double(clusters), target.memoryGBps * 1e3 * share);

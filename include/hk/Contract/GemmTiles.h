@@ -444,9 +444,7 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   if (isSwapped(tile) && !(shape.grouped && shape.scaled))
     return false;
   // Neighbouring tiles of rows may be of two groups.
-  if (shape.grouped && row.cluster != 1)
-    return false;
-  if (shape.grouped && !row.grouped)
+  if (shape.grouped && (row.cluster != 1 || !row.grouped))
     return false;
   // Few rows of 8 bits have loops of their own; nothing else was tried.
   if (!shape.grouped && row.wm == 1 && row.wn == 1 && row.cluster == 1 &&
