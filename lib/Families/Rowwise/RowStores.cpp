@@ -1,0 +1,144 @@
+//===- RowStores.cpp - What a row-wise kernel stores -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Stores of a chunk: its value, the scale of its group, its place in a
+// transposed tensor or in a cache, and the zeros behind a row that is padded.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+void RowEmitter::emitStore(const RowStore &store, const Position &position,
+                           int vec) {
+  switch (store.kind) {
+  case StoreKind::Value: {
+    Stored stored;
+    Expr value = pullUnrounded(store.value, position, vec, stored);
+    if (stored.rounded)
+      value = pull(store.value, position, vec);
+    this->store(store.operand, position, vec, value, stored);
+    return;
+  }
+  case StoreKind::GroupScale: {
+    Expr scale = scaleAt(store.op, position, vec);
+    bool isE8M0 = isa<Float8E8M0FNUType>(
+        getElementTypeOrSelf(store.op->getResult(1).getType()));
+    Expr value = isE8M0 ? decodedScale(scale) : splat({"float", 1}, scale);
+    Position own(position);
+    own.back() = simplify(position.back().floorDiv(store.group));
+    if (TransposeOp transposed = store.transposed)
+      own =
+          llvm::map_to_vector(transposed.getPermutation(),
+                              [from = own](int64_t dim) { return from[dim]; });
+    // A mask where the group is a power of two, which simplifying hides.
+    AffineExpr inGroup = position.back() % store.group;
+    out.openIf(text(votes() ? inGroup : simplify(inGroup)) + " == 0",
+               Hoist::Freely);
+    this->store(store.operand, own, 1, value);
+    out.close();
+    return;
+  }
+  case StoreKind::Transposed:
+    storeByElement(store, position, vec, [&](ArrayRef<AffineExpr> from) {
+      Position to;
+      for (int64_t d : cast<TransposeOp>(store.op).getPermutation())
+        to.push_back(from[d]);
+      return to;
+    });
+    return;
+  case StoreKind::CacheWrite:
+    emitCacheWrite(store, position, vec);
+    return;
+  case StoreKind::Padding: {
+    Position behind(position);
+    Value input = store.value;
+    behind.back() = simplify(position.back() + dims.shape(input).back());
+    Type type = cast<ShapedType>(input.getType()).getElementType();
+    CType carrier = carrierOf(type, vec);
+    this->store(store.operand, behind, vec,
+                splat(carrier, {"0", {carrier.element}}));
+    return;
+  }
+  }
+}
+
+void RowEmitter::emitCacheWrite(const RowStore &store, const Position &position,
+                                int vec) {
+  auto write = cast<KVCacheWriteOp>(store.op);
+  ArrayRef<unsigned> rowDims = write.getRowDims();
+  ArrayRef<unsigned> elementDims = write.getElementDims();
+  ArrayRef<AffineExpr> token = ArrayRef(position).drop_back(2);
+  AffineExpr block = constant(1);
+  for (unsigned dim : rowDims)
+    block = block * sizeOf(write.getCache(), dim);
+  std::string rows = text(block);
+  std::string capacity = text(sizeOf(write.getCache(), 0) * block);
+  int depth = depthOf(token);
+  std::string memo = key(write.getSlots(), token, 1, "slot");
+  if (!out.recall(memo)) {
+    Expr index = pullScalar(write.getSlots(), token);
+    out.remember(memo, out.define(depth, "slot", scalarCast("i64", index)));
+  }
+  std::string slot = out.recall(memo)->text;
+  // Before the slot is tested: lanes without one may have to exchange values.
+  (void)pull(store.value, position, vec);
+  out.openIf(slot + " >= 0 && " + slot + " < i64(" + capacity + ")",
+             Hoist::Freely);
+  Position own(dims.shape(write.getCache()).size(), constant(0));
+  // Index `i` counted over some dims of the cache.
+  auto place = [&](ArrayRef<unsigned> over, AffineExpr i) {
+    for (unsigned dim : llvm::reverse(over.drop_front())) {
+      own[dim] = simplify(i % sizeOf(write.getCache(), dim));
+      i = simplify(i.floorDiv(sizeOf(write.getCache(), dim)));
+    }
+    own[over.front()] = i;
+  };
+  auto part = [&](StringRef prefix, StringRef sign) {
+    return symbol(out.define(out.depth(), prefix,
+                             {slot + sign.str() + "i64(" + rows + ")", {"i64"}})
+                      .text);
+  };
+  own[0] = part("a", " / ");
+  place(rowDims, part("b", " % "));
+  own[write.getHeadDim()] = position[position.size() - 2];
+  DimName chunk = dims.shape(write.getCache()).back();
+  bool sideBySide = elementDims.back() + 1 == own.size() &&
+                    (elementDims.size() == 1 ||
+                     (chunk % vec == 0 && position.back().isMultipleOf(vec)));
+  if (sideBySide) {
+    place(elementDims, position.back());
+    this->store(store.operand, own, vec, pull(store.value, position, vec));
+  } else {
+    storeByElement(store, position, vec, [&](ArrayRef<AffineExpr> from) {
+      place(elementDims, from.back());
+      return own;
+    });
+  }
+  out.close();
+}
+
+void RowEmitter::storeByElement(
+    const RowStore &store, const Position &position, int vec,
+    llvm::function_ref<Position(ArrayRef<AffineExpr>)> placeOf) {
+  Expr value = pull(store.value, position, vec);
+  if (vec == 1)
+    return this->store(store.operand, placeOf(position), 1, value);
+  std::string e = out.freshName("e");
+  Expr saved = exchangeLanes({});
+  out.openElements(e, vec, saved.text, Hoist::Freely);
+  Position one(position);
+  one.back() = one.back() + symbol(e);
+  this->store(store.operand, placeOf(one), 1,
+              splat({value.type.element, 1}, laneOf(value, e)));
+  out.close();
+  exchangeLanes(std::move(saved));
+}
