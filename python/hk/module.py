@@ -223,8 +223,6 @@ class Module:
     def __init__(self, path: str | os.PathLike, device: str | Device = "host", *,
                  weights: str | os.PathLike | None = None, threads: int = 0,
                  comm: Communicator | None = None):
-        if threads < 0:
-            raise InvalidArgument(f"expected threads to be 0 (one per core) or more, got {threads}")
         self.device = device if isinstance(device, Device) else Device(device, threads=threads)
         self.path = os.fspath(path)
         library = _abi.lib()

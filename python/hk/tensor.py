@@ -12,6 +12,8 @@ class Device:
     """A device: "host", "hip:N" or "cuda:N". `threads` (host): 0 is one per core."""
 
     def __init__(self, spec: str = "host", *, threads: int = 0, debug_memory: bool = False):
+        if threads < 0:
+            raise InvalidArgument(f"expected threads to be 0 (one per core) or more, got {threads}")
         options = _abi.DeviceOptions(c.sizeof(_abi.DeviceOptions), threads, 0, debug_memory)
         self.spec = spec
         self._handle = _abi.make("hk_device_open", spec.encode(), c.byref(options))

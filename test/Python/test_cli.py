@@ -1,5 +1,9 @@
 """The command hk on a tiny model in a folder."""
 
+import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 
@@ -9,11 +13,12 @@ import pytest
 torch = pytest.importorskip("torch")
 import zoo  # noqa: E402
 from hk import cli  # noqa: E402
+from hk.cli import models  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A model with a tokenizer of 97 words."""
+    """A model with a tokenizer of 97 words, and advice on samples, which greedy text is not."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -23,6 +28,9 @@ def folder(tmp_path_factory):
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="w0", eos_token="w2"
                             ).save_pretrained(path)
+    advice = path / "generation_config.json"
+    advice.write_text(json.dumps(json.loads(advice.read_text()) | {
+        "eos_token_id": [2, 0], "repetition_penalty": 9.0, "do_sample": True, "temperature": 0.1}))
     return path
 
 
@@ -49,6 +57,64 @@ def test_generate(folder, tmp_path, monkeypatch, capsys, dtype):
     assert second.out == first.out and "torch.export" not in second.err  # From the cache.
     assert cli.main([*line[:3], "--tokens=62", *line[4:]]) == 1
     assert "context of 64; shorten the prompt, or ask for at most 61" in capsys.readouterr().err
+    words = first.out.split()
+    ends = next((i for i, w in enumerate(words) if i and w != words[0]), None)
+    if dtype == "f32" and ends:  # The text ends where one of several such tokens comes.
+        monkeypatch.setattr(models._source, "read_stops", lambda _: {2, int(words[ends][1:])})
+        assert cli.main([*line, "--compare"]) == 0
+        said = capsys.readouterr()
+        assert said.out.split() == words[:ends] and f": {ends} of {ends} equal" in said.err
+
+
+def test_tokens_that_end_a_text(folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    assert models._source.read_stops(copy) == {0, 2}
+    (copy / "generation_config.json").unlink()  # The configuration's.
+    assert models._source.read_stops(copy) == {2}
+    (copy / "generation_config.json").write_text("{")
+    with pytest.raises(hk.UnsupportedModel, match="not a valid JSON file; look at config.json and gen"):
+        models._source.read_stops(copy)
+
+
+@pytest.mark.parametrize(("line", "text"), [
+    (["generate", "--prompt="], "--prompt='' has no tokens"),
+    (["generate", "--prompt=w5", "--threads=-1"], "expected threads to be 0 .* got -1"),
+    (["generate", "--prompt=w5", "--device=vulkan"], "unknown device 'vulkan'"),
+    (["generate", "--prompt=w5", "--target=gfx942"], "not the chip of --device=host, .* leave"),
+    (["import", "-o", "{}/m.mlir", "--threads=-1"], "expected threads to be 0 .* got -1"),
+    (["import", "-o", "{}/m.so"], "m.so', which is where the library would go; name it '.*m.mlir'"),
+    (["import", "-o", "{}"], "which is a folder; name a file, '.*graph.mlir'"),
+    (["import", "-o", "/proc/none/m.mlir"], "cannot make the folder '/proc/none'"),
+    (["import", "-o", "{folder}/model.mlir"], "its weights would replace '.*model.safetensors'")])
+def test_told_before_the_work(folder, tmp_path, monkeypatch, capsys, line, text):
+    monkeypatch.setattr(models, "_import", None)
+    line = [word.format(tmp_path, folder=folder) for word in line]
+    assert cli.main([line[0], str(folder), *line[1:]]) == 1
+    assert re.search(text, capsys.readouterr().err)
+
+
+def test_a_cache_has_whole_models(folder, tmp_path, monkeypatch, capsys):
+    """What ends before it is done, or cannot be written, leaves nothing."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def ends(_, output, *__):
+        output.with_suffix(".so").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(models, "_import", ends)
+    line = ["generate", str(folder), "--prompt=w5"]
+    assert cli.main(line) == 130 and capsys.readouterr().err.endswith("hk: interrupted\n")
+    assert not os.listdir(tmp_path / "hk" / "models")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
+    assert cli.main(line) == 1 and "cannot make the folder '/proc/none" in capsys.readouterr().err
+
+
+def test_a_model_that_generates_no_text(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    zoo.make("bert").save_pretrained(tmp_path)
+    shutil.copy(folder / "tokenizer.json", tmp_path)
+    assert cli.main(["generate", str(tmp_path), "--prompt=w5"]) == 1
+    assert "is a BertModel, which generates no text; hk import makes" in capsys.readouterr().err
 
 
 def test_tools():

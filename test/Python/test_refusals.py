@@ -315,6 +315,6 @@ def test_places_to_write(tmp_path):
     graph = hk.torch.export_module(torch.nn.Linear(3, 3), torch.randn(4, 3))
     with pytest.raises(hk.NotFound, match="there is no folder '.*none'; make it first"):
         graph.save(tmp_path / "none" / "m.mlir")
-    (tmp_path / "m.mlir").mkdir()
+    (tmp_path / "m.safetensors").mkdir()
     with pytest.raises(hk.Error, match="cannot write '.*m.mlir' and .*; the weights are 48 bytes"):
         graph.save(tmp_path / "m.mlir")

@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--tokens", type=int, default=64)
     add.add_argument("--dtype", default="f32", choices=["f32", "bf16", "f16"])
     add.add_argument("--device", default="host")
-    add.add_argument("--target", help="the chip to compile for, of a device that is not the host")
+    add.add_argument("--target", help="the chip to compile for; default: the device's")
     add.add_argument("--threads", type=int, default=0)
     add.add_argument("--raw", action="store_true", help="the prompt as it is, no chat template")
     add.add_argument("--compare", action="store_true",
@@ -129,6 +129,12 @@ def main(arguments: list[str] | None = None) -> int:
         return {"import": models.import_model, "generate": models.generate}[options.command](options)
     except errors.Error as error:
         print(f"hk: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nhk: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # Who read the output has gone; nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except ModuleNotFoundError as error:
         print(f"hk: this command needs {error.name}: pip install 'hk-compiler[torch,gguf]'",

@@ -4,6 +4,7 @@ import argparse
 import hashlib
 import os
 import pathlib
+import shutil
 import sys
 import time
 import typing
@@ -14,9 +15,11 @@ import transformers
 from .. import module, tools
 from .. import torch as importer
 from ..decoder import Decoder
-from ..errors import CheckFailed, InvalidArgument
+from ..errors import CheckFailed, Error, InvalidArgument
+from ..tensor import Device
 from ..torch import _source
 from ..torch._converted import convert
+from ..torch._places import places
 from .progress import Progress
 
 transformers.utils.logging.disable_progress_bar()
@@ -30,13 +33,15 @@ def _import(path: str, output: pathlib.Path, options: argparse.Namespace, progre
     library."""
     progress(f"read {path}")
     model = _source.read(path)
+    if options.command == "generate" and importer.default_signature(model) != "paged":
+        raise InvalidArgument(f"'{path}' is a {type(model).__name__}, which generates no text; hk import"
+                              " makes a function of it")
     notes: list[str] = []
     stored = None if options.widen_weights else importer.stored_weights(path, model, notes)
     graph = importer.export(model, getattr(options, "signature", None),
                             dtype=DTYPES[options.dtype], context=getattr(options, "context", None),
                             stored=stored, snapshot=False, progress=progress)
     progress(f"write {output}")
-    output.parent.mkdir(parents=True, exist_ok=True)
     mlir, weights = graph.save(output, copy_weights=getattr(options, "copy_weights", False))
     tables = any(name.endswith(".cos") for name in graph.tensors)
     graph.tensors = {}  # They are in the file; the model may need the room.
@@ -45,12 +50,10 @@ def _import(path: str, output: pathlib.Path, options: argparse.Namespace, progre
     library = tools.compile(mlir, mlir.with_suffix(".so"), targets=targets, weights=weights)
     progress("check against the model")
     try:
-        text = str(importer.check(model, graph, library, threads=options.threads))
-    except CheckFailed as error:
-        if not getattr(options, "allow_difference", False):
-            library.unlink()
-            raise
-        text = f"ALLOWED: {error}"
+        text = _checked(model, graph, library, options)
+    except BaseException:
+        library.unlink()  # Nobody takes what was not checked for what was.
+        raise
     progress.done()
     for line in (*notes, *graph.notes, text):
         print(line, file=sys.stderr)
@@ -58,17 +61,41 @@ def _import(path: str, output: pathlib.Path, options: argparse.Namespace, progre
     return graph.context if limited else 0, library
 
 
+def _checked(model: torch.nn.Module, graph: importer.Graph, library: pathlib.Path,
+             options: argparse.Namespace) -> str:
+    """What the check says; a difference is an error where the caller did not allow it."""
+    try:
+        return str(importer.check(model, graph, library, threads=options.threads))
+    except CheckFailed as error:
+        if not getattr(options, "allow_difference", False):
+            raise
+        return f"ALLOWED: {error}"
+
+
+def _folder(path: pathlib.Path) -> None:
+    """Makes a folder."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Error(f"cannot make the folder '{path}': {error.strerror}") from None
+
+
 def import_model(options: argparse.Namespace) -> int:
-    """hk import."""
-    _import(options.model, pathlib.Path(options.output), options, Progress(), ["host"])
+    """hk import. What cannot be written, and options that mean nothing, are told before the work."""
+    output = pathlib.Path(options.output)
+    _folder(output.parent)
+    places(output)
+    Device("host", threads=options.threads)
+    _import(options.model, output, options, Progress(), ["host"])
     return 0
 
 
-def _library(options: argparse.Namespace, progress: Progress) -> tuple[pathlib.Path, int]:
+def _library(options: argparse.Namespace, progress: Progress, target: str
+             ) -> tuple[pathlib.Path, int]:
     """The compiled model in hk's cache, made when it is not there, and its context,
     0 for any."""
     source = pathlib.Path(options.model).resolve()
-    targets = ["host"] + [options.target] * bool(options.target)
+    targets = list(dict.fromkeys(["host", target]))
     files = sorted(source.iterdir()) if source.is_dir() else [source]
     state = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in files if f.exists()]
     compiler = tools._paths.tool("hk-compile").stat().st_mtime_ns
@@ -76,12 +103,29 @@ def _library(options: argparse.Namespace, progress: Progress) -> tuple[pathlib.P
     key = hashlib.sha256(repr((str(source), state, chosen, compiler)).encode())
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     folder = cache / "hk" / "models" / f"{source.stem}-{options.dtype}-{key.hexdigest()[:12]}"
-    library = folder / "model.so"
-    context = folder / "context"  # Written when the check is done.
-    if not context.exists():
-        most, _ = _import(options.model, folder / "model.mlir", options, progress, targets)
-        context.write_text(str(most))
-    return library, int(context.read_text())
+    if not (folder / "context").exists():
+        _fill(folder, options, progress, targets)
+    return folder / "model.so", int((folder / "context").read_text())
+
+
+def _fill(folder: pathlib.Path, options: argparse.Namespace, progress: Progress,
+          targets: list[str]) -> None:
+    """Imports a model into a folder of the cache. The folder is there when all in it is, so that
+    an interrupted import, or two at a time, leave nothing that a call takes for a model."""
+    scratch = folder.with_name(f".{folder.name}.{os.getpid()}")
+    _folder(scratch)
+    try:
+        most, _ = _import(options.model, scratch / "model.mlir", options, progress, targets)
+        (scratch / "context").write_text(str(most))
+        if not (folder / "context").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            scratch.rename(folder)
+    except OSError as error:
+        if not (folder / "context").exists():
+            raise Error(f"cannot write '{folder}': {error.strerror}; XDG_CACHE_HOME names the "
+                        "folder of hk's cache") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _encode(tokenizer: typing.Any, prompt: str, raw: bool) -> list[int]:
@@ -105,48 +149,75 @@ def stream(decoder: Decoder, ids: list[int], count: int, stop: set[int]
             logits = decoder.step([token])
 
 
-def generate(options: argparse.Namespace) -> int:
-    """hk generate."""
+def _prompt(options: argparse.Namespace, tokenizer: typing.Any) -> list[int]:
+    """The prompt's tokens; those of a model's own template are never none."""
     if options.tokens < 1:
         raise InvalidArgument(f"--tokens must be at least 1, got {options.tokens}")
-    progress = Progress()
-    tokenizer = _source.read_tokenizer(options.model)
-    library, context = _library(options, progress)
-    progress("load")
-    loaded = module.load(library, options.device, threads=options.threads)
-    progress.done()
     ids = _encode(tokenizer, options.prompt, options.raw)
-    if context and len(ids) + options.tokens > context:
-        raise InvalidArgument(f"a prompt of {len(ids)} tokens and --tokens={options.tokens} are "
-                              f"more than the model's context of {context}; shorten the prompt, or ask "
-                              f"for at most {max(context - len(ids), 0)} tokens")
-    stop = {tokenizer.eos_token_id} - {None}
-    decoder = Decoder(loaded["forward"], 1, len(ids) + options.tokens)
-    found, shown, times = [], "", [time.perf_counter()]
-    for token in stream(decoder, ids, options.tokens, stop):
+    if not ids:
+        raise InvalidArgument(f"--prompt={options.prompt!r} has no tokens, and the model's tokenizer "
+                              "begins a text with none; give at least one word")
+    return ids
+
+
+def _show(tokenizer: typing.Any, tokens: typing.Iterable[int]) -> tuple[list[int], list[float]]:
+    """Writes text while it comes; returns the tokens and when each was there, the start first."""
+    found, shown, text, times = [], "", "", [time.perf_counter()]
+    for token in tokens:
         times.append(time.perf_counter())
         found.append(token)
         text = tokenizer.decode(found, skip_special_tokens=True)
         if not text.endswith("\ufffd"):  # A character may take several tokens.
             print(text[len(shown):], end="", flush=True)
             shown = text
-    print()
+    print(text[len(shown):], flush=True)
+    return found, times
+
+
+def generate(options: argparse.Namespace) -> int:
+    """hk generate. What needs no model is looked at before it is imported."""
+    progress = Progress()
+    tokenizer = _source.read_tokenizer(options.model)
+    ids = _prompt(options, tokenizer)
+    stop = _source.read_stops(options.model) | {tokenizer.eos_token_id} - {None}
+    device = Device(options.device, threads=options.threads)
+    if options.target not in (None, device.target):
+        raise InvalidArgument(f"--target={options.target} is not the chip of --device={options.device}"
+                              f", which is {device.target}; leave --target out")
+    library, context = _library(options, progress, device.target)
+    progress("load")
+    loaded = module.load(library, device)
+    progress.done()
+    if context and len(ids) + options.tokens > context:
+        raise InvalidArgument(f"a prompt of {len(ids)} tokens and --tokens={options.tokens} are "
+                              f"more than the model's context of {context}; shorten the prompt, or ask "
+                              f"for at most {max(context - len(ids), 0)} tokens")
+    decoder = Decoder(loaded["forward"], 1, len(ids) + options.tokens)
+    found, times = _show(tokenizer, stream(decoder, ids, options.tokens, stop))
     if len(times) > 2:
         print(f"prompt {len(ids)} tokens at {len(ids) / (times[1] - times[0]):.1f} tokens/s, then "
               f"{len(found) - 1} at {(len(times) - 2) / (times[-1] - times[1]):.1f} tokens/s "
               f"({options.dtype}, {options.device})", file=sys.stderr)
-    return _compare(options, ids, found) if options.compare else 0
+    return _compare(options, ids, found, stop) if options.compare else 0
 
 
-def _compare(options: argparse.Namespace, ids: list[int], found: list[int]) -> int:
-    """Whether PyTorch's greedy tokens are the same."""
+def _compare(options: argparse.Namespace, ids: list[int], found: list[int], stop: set[int]) -> int:
+    """Whether PyTorch's greedy tokens are the same, and end where hk's do. They are the best of
+    the logits: what generation_config.json says of penalties and samples counts for neither."""
     model = convert(_source.read(options.model), DTYPES[options.dtype])
+    greedy = transformers.GenerationConfig(
+        max_new_tokens=options.tokens, do_sample=False, eos_token_id=sorted(stop) or None,
+        pad_token_id=min(stop, default=0), use_cache=True)
+    model.generation_config = greedy
     with torch.no_grad():
-        expected = model.generate(torch.tensor([ids]), max_new_tokens=len(found), do_sample=False,
+        expected = model.generate(torch.tensor([ids]), generation_config=greedy,
                                   attention_mask=torch.ones(1, len(ids), dtype=torch.int64))
     expected = expected[0, len(ids):].tolist()
+    if expected[-1] in stop:
+        expected.pop()
+    most = max(len(found), len(expected))
     same = next((i for i, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b),
-                len(found))
-    print(f"PyTorch's greedy tokens: {same} of {len(found)} equal"
-          + ("" if same == len(found) else ": DIFFERENT"), file=sys.stderr)
-    return 0 if same == len(found) else 1
+                min(len(found), len(expected)))
+    print(f"PyTorch's greedy tokens: {same} of {most} equal"
+          + ("" if same == most else ": DIFFERENT"), file=sys.stderr)
+    return 0 if same == most else 1

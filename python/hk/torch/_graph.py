@@ -14,7 +14,7 @@ import warnings
 import torch
 
 from .._safetensors import FILES
-from ..errors import Error, InvalidArgument, NotFound, UnsupportedModel
+from ..errors import Error, InvalidArgument, UnsupportedModel
 from . import (  # noqa: F401 - registers torch.ops.hk
     _convolutions,
     _experts,
@@ -30,6 +30,7 @@ from ._formulas import FORMULAS
 from ._lowering import BY_TAP, Lowering, is_lowered
 from ._in_place import in_place
 from ._masks import Mask
+from ._places import places
 from ._plain import Plain, as_args
 from ._precision import shared_copy
 from ._quantised import Quantised
@@ -65,15 +66,12 @@ class Graph:
              ) -> tuple[pathlib.Path, pathlib.Path]:
         """Writes PATH and, beside it, the weights with the suffix .safetensors. Weights that the
         model's folder has as they are stay there, and the file names that of each
-        (docs/weights.md); with `copy_weights` it has all of them."""
+        (docs/weights.md); with `copy_weights` it has all of them. Raises InvalidArgument where
+        they would replace the weights of a model."""
         from safetensors import SafetensorError
         from safetensors.torch import save_file
 
-        mlir = pathlib.Path(path)
-        weights = mlir.with_suffix(".safetensors")
-        if not mlir.parent.is_dir():
-            raise NotFound(f"cannot write '{mlir}': there is no folder '{mlir.parent}'; make it "
-                           "first")
+        mlir, weights = places(path)
         kept = {} if copy_weights or not self.folder else in_place(self.tensors, self.folder)
         files = [os.path.relpath(f, mlir.parent.resolve()) for f in sorted(set(kept.values()))]
         try:

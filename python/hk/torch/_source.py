@@ -170,3 +170,23 @@ def read_tokenizer(path: str | os.PathLike) -> typing.Any:
         raise UnsupportedModel(f"'{path}' has no tokenizer that transformers reads: {_why(error)}; "
                                "copy tokenizer.json and tokenizer_config.json of the model there, "
                                "or call its function with ids (hk.Decoder)") from error
+
+
+def read_stops(path: str | os.PathLike) -> set[int]:
+    """The tokens behind which the model's text ends: those of generation_config.json, which may
+    name several, else of its configuration."""
+    import transformers
+
+    folder, options = _parts(path)
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder, **options)
+        said = config.get_text_config().eos_token_id
+        if "gguf_file" not in options and (pathlib.Path(folder) / "generation_config.json").exists():
+            own = transformers.GenerationConfig.from_pretrained(folder, local_files_only=True)
+            said = said if own.eos_token_id is None else own.eos_token_id
+    except Exception as error:  # As above.
+        raise UnsupportedModel(f"transformers cannot read the configuration of '{path}': "
+                               f"{_why(error)}; look at config.json and generation_config.json"
+                               ) from error
+    return {int(token) for token in (said if isinstance(said, list) else [said])
+            if token is not None}
