@@ -16,6 +16,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <csignal>
 
@@ -97,6 +98,11 @@ int main(int argc, char **argv) {
                          cl::desc("Parallel compilations; 0: all cores"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "hk ahead-of-time compiler\n");
+  if (mesh.getNumOccurrences() && mesh.empty()) {
+    llvm::errs() << "hk-compile: --mesh expects a mesh as \"tp=2,ep=4\", but "
+                    "got ''; leave it out for a module of one rank\n";
+    return 1;
+  }
 
   options.output = output;
   if (!targets.empty())
