@@ -170,7 +170,7 @@ SmallVector<Reach> mlir::hk::attentionReaches(KernelOp kernel,
                                               const ::hk::Target &target) {
   FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   ::hk::AttentionTile pod = podOf(tile);
-  // What kernels/attention/matrix.h reads through views.
+  // What kernels/attention/matrix_copy.h reads through views.
   if (failed(attention) || !::hk::readsAtOffsets(target) ||
       ::hk::attentionPath(target.arch, pod) != ::hk::AttentionPath::Matrix ||
       ::hk::attentionWaveParts(target.arch, pod) > 1)

@@ -19,6 +19,21 @@
 
 namespace hk {
 
+/// Entries of the block table: of every Step-th key from j on; behind key
+/// `last`, that of its block.
+template <AttentionSpec S, int Step, int Count, class R>
+HK_DEV void findEntries(const AttentionArgs<S, R> &a, const AttentionBlock &w,
+                        i32 j, i32 last, i32 (&entry)[Count]) {
+  HK_UNROLL for (int b = 0; b < Count; ++b) entry[b] =
+      i32(blockOf<S>(a, w, minOf(j + b * Step, last)));
+}
+/// Whether a block of these entries is missing: no query sees it.
+template <int Count> HK_DEV bool missesAny(const i32 (&entry)[Count]) {
+  bool any = false;
+  HK_UNROLL for (i32 e : entry) any |= e < 0;
+  return any;
+}
+
 /// Entries of the block table: of the blocks that a tile of Keys from key
 /// `first` on lies in. Behind key `last`, that of its block.
 template <AttentionSpec S, bool Known, int Keys> struct TableEntries {
@@ -32,8 +47,7 @@ template <AttentionSpec S, bool Known, int Keys> struct TableEntries {
     first = j;
     last = end - 1;
     if constexpr (Known)
-      HK_UNROLL for (int b = 0; b < kCount; ++b) entry[b] =
-          i32(blockOf<S>(a, w, minOf(j + b * S.blockRows, last)));
+      findEntries<S, S.blockRows>(a, w, j, last, entry);
   }
   /// The entry for a key of the tile.
   HK_MEM i32 of(i32 key) const {
@@ -42,11 +56,7 @@ template <AttentionSpec S, bool Known, int Keys> struct TableEntries {
         key >= first + b * S.blockRows ? entry[b] : found;
     return found;
   }
-  HK_MEM bool anyMissing() const {
-    bool any = false;
-    HK_UNROLL for (i32 e : entry) any |= e < 0;
-    return any;
-  }
+  HK_MEM bool anyMissing() const { return missesAny(entry); }
 };
 
 /// Strides of keys or of values, in elements.
@@ -79,16 +89,11 @@ template <AttentionSpec S, int Keys> struct TilePieces {
   HK_MEM void find(const AttentionArgs<S, R> &a, const AttentionBlock &w, i32 j,
                    i32 end) {
     if constexpr (kPaged)
-      HK_UNROLL for (int b = 0; b < kCount; ++b) entry[b] =
-          i32(blockOf<S>(a, w, minOf(j + b * kRows, end - 1)));
+      findEntries<S, kRows>(a, w, j, end - 1, entry);
   }
   /// Of key `key` of the tile.
   HK_MEM bool isMissing(int key) const { return entry[key / kRows] < 0; }
-  HK_MEM bool anyMissing() const {
-    bool any = false;
-    HK_UNROLL for (i32 e : entry) any |= e < 0;
-    return any;
-  }
+  HK_MEM bool anyMissing() const { return missesAny(entry); }
 
   /// Asks `copy` for keys [j, j + Keys) of what lies at p. Behind `end`, and in
   /// a block that is missing, lie zeros.
