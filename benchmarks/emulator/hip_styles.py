@@ -24,13 +24,13 @@ F16, F32, F64, I32, U32, U64 = (np.dtype(t) for t in ("f2", "f4", "f8", "i4", "u
 i32, f32, f64, u64 = ctypes.c_int32, ctypes.c_float, ctypes.c_double, ctypes.c_uint64
 
 
-def compiled(name, chip):
+def compiled(name, chip, level):
     """The code object of a source and its kernels' symbols; made once for the processes of all cases."""
-    path = f"{os.environ['HK_FOREIGN_WORK']}/{name}-{chip}.co"
+    path = f"{os.environ['HK_FOREIGN_WORK']}/{name}-{chip}{level}.co"
     if not os.path.exists(path):
         done = subprocess.run(
             ["clang++-22", "-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", f"--offload-arch={chip}",
-             "-O3", "-nogpuinc", "-nogpulib", "-std=c++17", f"-I{HERE.parent}/timing/shim", f"{HERE}/hip/{name}.hip",
+             level, "-nogpuinc", "-nogpulib", "-std=c++17", f"-I{HERE.parent}/timing/shim", f"{HERE}/hip/{name}.hip",
              "-o", path], capture_output=True, text=True)
         if done.returncode:
             raise Wrong(done.stderr[-2000:])
@@ -39,9 +39,9 @@ def compiled(name, chip):
         return f.read(), re.findall(r"(\S+)\.kd$", symbols, re.M)
 
 
-def run(source, chip, kernel, grid, block, *args, shared=0):
-    image, symbols = compiled(source, chip)
-    found = [s for s in symbols if s.startswith("_Z%d%s" % (len(kernel), kernel))]
+def run(source, chip, kernel, grid, block, *args, shared=0, level="-O3"):
+    image, symbols = compiled(source, chip, level)
+    found = [s for s in symbols if s == kernel or s.startswith("_Z%d%s" % (len(kernel), kernel))]
     if len(found) != 1:
         raise Wrong("%s is one of %s" % (kernel, symbols))
     begin_times()
