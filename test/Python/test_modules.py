@@ -167,3 +167,26 @@ def test_a_wrong_result_is_found():
     graph.mlir = graph.mlir.replace("hk.exp ", "hk.exp2 ")
     with pytest.raises(hk.CheckFailed, match="result 'y' is off by"):
         hk.torch.check(module, graph, threads=1)
+
+
+class Gives(torch.nn.Module):
+    """What a function of one tensor makes."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+@pytest.mark.parametrize(("module", "example", "results"), [
+    # Its weights are called 0.weight; images whose channels lie innermost.
+    (torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)),
+     torch.randn(2, 3, 5, 5).to(memory_format=torch.channels_last), ["result"]),
+    (Gives(lambda x: {"none": None, "twice": x + x}), torch.randn(4, 3).T, ["twice"]),
+    (Gives(lambda x: (x + x, None, -x)), torch.randn(1, 3).expand(4, 3), ["result_0", "result_2"])])
+def test_names_layouts_and_results_that_are_none(module, example, results):
+    graph = hk.torch.export_module(module, example)
+    hk.torch.check(module.eval(), graph, threads=1)
+    assert list(graph.signature.results) == results

@@ -45,7 +45,8 @@ def element_of(dtype: object) -> str:
     """MLIR's name of a torch dtype."""
     name = str(dtype).removeprefix("torch.")
     if name not in ELEMENT_TYPES:
-        raise UnsupportedModel(f"hk's import has no element type {dtype}")
+        raise UnsupportedModel(f"hk's import has no element type {dtype}; it has "
+                               f"{', '.join(ELEMENT_TYPES)}: convert the tensor before")
     return ELEMENT_TYPES[name][0]
 
 

@@ -190,7 +190,7 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
                   dynamic_shapes: typing.Any = None, dtype: torch.dtype = torch.float32,
                   context: int = 4096, progress: Progress = lambda _: None) -> Graph:
     """Imports any nn.Module: its forward's tensors are the function's arguments, what it returns
-    (a tensor, a tuple, a dict) are the results.
+    (a tensor, a tuple, a dict; None is left out) are the results.
 
     `args` is an example, `dynamic_shapes` what torch.export.export takes: which sizes are dynamic.
     `dtype`: of weights and of arguments that are real. `context`: the longest sequence that a
@@ -200,7 +200,8 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
     """
     _require_dtype(dtype)
     copied = shared_copy(module).eval().float()
-    given = tuple(a.to(dtype) if a.is_floating_point() else a for a in as_args(args))
+    given = tuple((a.to(dtype) if a.is_floating_point() else a).contiguous()
+                  for a in as_args(args))
     progress("leaves: probe norms")
     with torch.no_grad():
         norms, refused = _norms.substitute(copied)

@@ -488,9 +488,14 @@ class Lowering:
                 self.env[node] = self._guarded(node)
         outputs = next(n for n in nodes if n.op == "output").args[0]
         made = []
-        for name, output in zip(self.signature.results, outputs, strict=True):
+        given = [output for output in outputs if output is not None]
+        for name, output in zip(self.signature.results, given, strict=True):
             self.builder.hint = name
-            made.append(self.builder.full(self._argument(output)))
+            value = self._argument(output)
+            if not isinstance(value, Value):
+                raise UnsupportedModel(f"result '{name}' is {output}, which is no tensor; hk's "
+                                       "functions return tensors, so leave it out (a wrapper)")
+            made.append(self.builder.full(value))
         return self._text(made)
 
     def _guarded(self, node: torch.fx.Node) -> typing.Any:
@@ -523,5 +528,6 @@ def _argument_type(argument: Argument) -> str:
 
 
 def _symbol(name: str) -> str:
-    return re.sub(r"[^\w.$]", "_", name)
+    """A name that MLIR takes: one of a Sequential begins with a digit."""
+    return re.sub(r"^(?=[^a-zA-Z_])|[^\w.$]", "_", name)
 

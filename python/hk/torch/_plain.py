@@ -23,6 +23,7 @@ class Plain:
 
     def __init__(self, program: torch.export.ExportedProgram, args: tuple):
         signature = program.graph_signature
+        _require_pure(signature)
         inputs = set(signature.user_inputs)
         nodes = [n for n in program.graph.nodes if n.op == "placeholder" and n.name in inputs]
         for node in nodes:
@@ -35,10 +36,14 @@ class Plain:
         self.arguments = [Argument(n.name, tuple(s if isinstance(s, int) else "?" for s in shape),
                                    element_of(n.meta["val"].dtype))
                           for n, shape in zip(nodes, self.sizes, strict=True)]
-        count = len(signature.user_outputs)
+        outputs = signature.user_outputs
         names = _names_of(program)
-        self.results = names if len(names) == count else tuple(
-            f"result_{i}" for i in range(count)) if count != 1 else ("result",)
+        if len(names) != len(outputs):
+            names = ("result",) if len(outputs) == 1 else tuple(
+                f"result_{i}" for i in range(len(outputs)))
+        self.results = tuple(n for n, o in zip(names, outputs, strict=True) if o is not None)
+        if not self.results:
+            raise UnsupportedModel("the module returns no tensor; hk's functions return tensors")
 
     def smaller(self) -> tuple | None:
         """The example with every dynamic size one smaller; None where nothing is dynamic."""
@@ -49,6 +54,16 @@ class Plain:
                     arg, cut = arg.narrow(dim, 0, arg.shape[dim] - 1), True
             args.append(arg.contiguous())
         return tuple(args) if cut else None
+
+
+def _require_pure(signature: torch.export.ExportGraphSignature) -> None:
+    """A function changes nothing but its results."""
+    for kind, changed in (("buffer", signature.buffers_to_mutate),
+                          ("argument", signature.user_inputs_to_mutate)):
+        for name in changed.values():
+            raise UnsupportedModel(f"forward changes its {kind} '{name}' in place; hk's functions "
+                                   "leave what they read as it is: compute with a copy (clone()) "
+                                   "there, and return what shall be kept")
 
 
 def _names_of(program: torch.export.ExportedProgram) -> tuple[str, ...]:
