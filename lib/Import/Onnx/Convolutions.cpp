@@ -199,8 +199,9 @@ static InFlightDiagnostic wrongGroups(Node &node, int64_t groups) {
                       << node.describe(node.input(1).shape);
 }
 
-/// [N, ..., M] with its bias as the result.
-static LogicalResult finish(Node &node, const Tensor &product, int64_t out) {
+/// [N, ..., M] with its bias, as [N, M, ...].
+static FailureOr<Tensor> biased(Node &node, const Tensor &product,
+                                int64_t out) {
   Tensor made = product;
   if (node.has(2)) {
     HK_TRY(bias, node.tensor(2));
@@ -210,11 +211,15 @@ static LogicalResult finish(Node &node, const Tensor &product, int64_t out) {
     HK_TRY(sum, node.binary<AddOp>(made, bias));
     made = sum;
   }
-  HK_TRY(result, channelsSecond(node, made));
+  return channelsSecond(node, made);
+}
+
+static LogicalResult finish(Node &node, const Tensor &product, int64_t out) {
+  HK_TRY(result, biased(node, product, out));
   return node.result(0, result);
 }
 
-static LogicalResult convolution(Node &node) {
+static FailureOr<Tensor> convolved(Node &node) {
   HK_TRY(x, node.tensor(0));
   HK_TRY(sizes, weightSizes(node));
   HK_TRY(windows, windowsOf(node, ArrayRef<int64_t>(sizes).drop_front(2)));
@@ -231,18 +236,42 @@ static LogicalResult convolution(Node &node) {
     HK_TRY(given, node.tensor(1));
     HK_TRY(weight, node.reshape(given, {Size(filter.out), Size(width)}));
     HK_TRY(made, matmul(node, rows, weight, false, true, x.dtype));
-    return finish(node, made, filter.out);
+    return biased(node, made, filter.out);
   }
   HK_TRY(last, channelsLast(node, x));
   if (filter.isApart()) {
     HK_TRY(given, node.tensor(1));
     HK_TRY(rows, node.reshape(given, {Size(filter.out), Size(filter.taps)}));
     HK_TRY(made, apart(node, last, windows, rows));
-    return finish(node, made, filter.out);
+    return biased(node, made, filter.out);
   }
   HK_TRY(weight, weightByTap(node, filter));
   HK_TRY(made, convolved(node, last, windows, weight, filter));
-  return finish(node, made, filter.out);
+  return biased(node, made, filter.out);
+}
+
+static LogicalResult convolution(Node &node) {
+  HK_TRY(made, convolved(node));
+  return node.result(0, made);
+}
+
+/// Input 3 is added before the activation.
+static LogicalResult fusedConvolution(Node &node) {
+  HK_TRY(made, convolved(node));
+  Tensor sum = made;
+  if (node.has(3)) {
+    HK_TRY(both, node.tensor(3));
+    if (both.dtype != made.dtype || both.rank() != made.rank())
+      return node.error() << "expected input #3, which is added, to be "
+                          << dtypeName(made.dtype) << " "
+                          << node.describe(made.shape) << ", but got "
+                          << dtypeName(both.dtype) << " "
+                          << node.describe(both.shape);
+    HK_TRY(added, node.binary<AddOp>(made, both));
+    sum = added;
+  }
+  HK_TRY(result, activated(node, sum));
+  return node.result(0, result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -426,6 +455,8 @@ static LogicalResult transposedConvolution(Node &node) {
 ArrayRef<Operator> mlir::hk::importer::convolutionOperators() {
   static const Operator table[] = {
       {"", "Conv", 1, 2, 3, convolution,
+       "of reals, windows of known sizes; a padded dim of known size"},
+      {"com.microsoft", "FusedConv", 1, 2, 4, fusedConvolution,
        "of reals, windows of known sizes; a padded dim of known size"},
       {"", "ConvTranspose", 1, 2, 3, transposedConvolution,
        "of reals, dims of known sizes"},

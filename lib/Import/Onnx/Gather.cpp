@@ -219,7 +219,40 @@ static LogicalResult gatherFirst(Node &node, const Tensor &x,
                                x.dtype, shape});
 }
 
-/// GatherND of rows, by one index, or of single elements, by one for each dim.
+/// GatherND with an index for each of some dims in front: they become one, and
+/// the indices a place along it.
+static LogicalResult gatherFront(Node &node, const Tensor &x,
+                                 const Tensor &indices, int64_t count) {
+  int64_t last = indices.rank() - 1;
+  Shape places(ArrayRef<Size>(indices.shape).drop_back());
+  Size rows(1);
+  std::optional<Tensor> at;
+  for (int64_t d = 0; d < count; ++d) {
+    HK_TRY(one, node.slice(indices, last, d, 1));
+    HK_TRY(flat, node.reshape(one, places));
+    HK_TRY(place, fromBegin(node, flat, x.shape[d]));
+    rows = rows * x.shape[d];
+    if (!at) {
+      at = place;
+      continue;
+    }
+    HK_TRY(size, node.count(x.shape[d], indices.dtype));
+    HK_TRY(before, node.binary<MulOp>(*at, size));
+    HK_TRY(sum, node.binary<AddOp>(before, place));
+    at = sum;
+  }
+  Shape table{rows}, shape = places;
+  table.append(x.shape.begin() + count, x.shape.end());
+  shape.append(x.shape.begin() + count, x.shape.end());
+  HK_TRY(joined, node.reshape(x, table));
+  HK_TRY(made, node.type(x.dtype, shape));
+  return node.result(0, Tensor{GatherRowsOp::create(node.b, node.loc, made,
+                                                    joined.value, at->value),
+                               x.dtype, shape});
+}
+
+/// GatherND of rows, by one index or more, or of single elements, by one for
+/// each dim.
 static LogicalResult gatherND(Node &node) {
   if (failed(node.only("batch_dims", 0, "all dims are indexed")) ||
       failed(checkIndices(node, 1)))
@@ -228,10 +261,14 @@ static LogicalResult gatherND(Node &node) {
   HK_TRY(indices, node.tensor(1));
   if (x.rank() > 1 && indices.rank() > 0 && indices.shape.back().isConstant(1))
     return gatherFirst(node, x, indices);
-  if (x.rank() < 1 || indices.rank() < 1 ||
-      !indices.shape.back().isConstant(x.rank()))
-    return node.error() << "expected an index for each of " << x.rank()
-                        << " dims, but got " << node.describe(indices.shape);
+  std::optional<int64_t> count =
+      indices.rank() > 0 ? indices.shape.back().getConstant() : std::nullopt;
+  if (count && *count > 1 && *count < x.rank())
+    return gatherFront(node, x, indices, *count);
+  if (x.rank() < 1 || count != x.rank())
+    return node.error() << "expected indices of 1 to " << x.rank()
+                        << " dims in the last dim, but got "
+                        << node.describe(indices.shape);
   int64_t last = indices.rank() - 1;
   Shape shape(ArrayRef<Size>(indices.shape).drop_back());
   SmallVector<Value> places;
@@ -294,8 +331,7 @@ ArrayRef<Operator> mlir::hk::importer::gatherOperators() {
       {"", "Gather", 1, 2, 2, gather, "", true},
       {"", "GatherElements", 11, 2, 2, gatherElements,
        "indices of the input's sizes in the other dims"},
-      {"", "GatherND", 12, 2, 2, gatherND,
-       "of single elements, or of rows of the first dim"},
+      {"", "GatherND", 12, 2, 2, gatherND, "of no batch_dims"},
       {"", "TopK", 10, 2, 2, topk, "sorted, of reals"},
   };
   return table;

@@ -357,6 +357,40 @@ static LogicalResult qlinearMatmul(Node &node) {
   return quantisedResult(node, quotient, 7);
 }
 
+/// Inputs: a, its scale and zero point, those of b, an int32 bias, the scale
+/// and zero point of the result, which is real without them.
+static LogicalResult qgemm(Node &node) {
+  if (failed(node.only("transA", 0, "rows of A are what is multiplied")))
+    return failure();
+  bool transposed = node.integer("transB", 0) != 0;
+  double alpha = node.real("alpha", 1.0);
+  HK_TRY(a, operandOf(node, node.inputName(0), nameOf(node, 2)));
+  HK_TRY(b, operandOf(node, node.inputName(3), nameOf(node, 5)));
+  HK_TRY(product, integerProduct(node, a, b, transposed));
+  Tensor sum = product;
+  if (node.has(6)) {
+    HK_TRY(bias, node.tensor(6));
+    if (bias.dtype != kInt32)
+      return node.error() << "expected a bias of int32, but got "
+                          << dtypeName(bias.dtype);
+    HK_TRY(added, node.binary<AddOp>(sum, bias));
+    sum = added;
+  }
+  HK_TRY(x, scaleOf(node, node.inputName(1)));
+  HK_TRY(w, scaleOf(node, node.inputName(4)));
+  HK_TRY(factor, node.scalar(alpha, kFloat));
+  HK_TRY(left, node.binary<MulOp>(x, factor));
+  HK_TRY(wide, scaledSum(node, sum, left, w));
+  if (node.has(7) != node.has(8))
+    return node.error() << "expected both a scale and a zero point of the "
+                           "result, or none";
+  if (!node.has(7))
+    return node.result(0, wide);
+  HK_TRY(y, scaleOf(node, node.inputName(7)));
+  HK_TRY(quotient, node.binary<DivOp>(wide, y));
+  return quantisedResult(node, quotient, 8);
+}
+
 namespace {
 struct Dynamic {
   Tensor codes, scale, zero; // uint8 less 128, f32 [], the same []
@@ -457,6 +491,8 @@ ArrayRef<Operator> mlir::hk::importer::integerProductOperators() {
       {"", "DynamicQuantizeLinear", 11, 1, 1, dynamicQuantize, ""},
       {kMs, "MatMulIntegerToFloat", 1, 4, 7, matmulIntegerToFloat,
        "one scale of A; with a zero point of A, B in the file"},
+      {kMs, "QGemm", 1, 6, 9, qgemm,
+       "A not transposed; with a zero point of A, B in the file"},
       {kMs, "DynamicQuantizeMatMul", 1, 3, 5, dynamicQuantizeMatmul,
        "B in the file"},
   };

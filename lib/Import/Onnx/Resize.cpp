@@ -161,6 +161,7 @@ static FailureOr<Rule> ruleOf(Node &node) {
             node.integer("antialias", 0) != 0,
             node.integer("exclude_outside", 0) != 0};
   node.real("extrapolation_value", 0.0); // Of tf_crop_and_resize alone.
+  node.text("keep_aspect_ratio_policy", "stretch"); // Of sizes alone.
   if (failed(oneOf(node, "mode", rule.mode, {"nearest", "linear", "cubic"})) ||
       failed(oneOf(node, "coordinate_transformation_mode", rule.coordinates,
                    {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",

@@ -395,6 +395,19 @@ static LogicalResult expand(Node &node) {
   return node.result(0, made);
 }
 
+/// A dim as often as a call says: copies are a dim in front of it.
+static FailureOr<Tensor> repeated(Node &node, const Tensor &x, int64_t dim,
+                                  const Size &count) {
+  Shape apart = x.shape;
+  apart.insert(apart.begin() + dim, Size(1));
+  HK_TRY(split, node.reshape(x, apart));
+  apart[dim] = count;
+  HK_TRY(wide, node.expand(split, apart));
+  Shape joined = x.shape;
+  joined[dim] = count * x.shape[dim];
+  return node.reshape(wide, joined);
+}
+
 static LogicalResult tile(Node &node) {
   constexpr int64_t kMostCopies = 256;
   HK_TRY(x, node.tensor(0));
@@ -411,7 +424,12 @@ static LogicalResult tile(Node &node) {
     }
   HK_TRY(made, node.expand(x, grown));
   for (auto [d, size] : llvm::enumerate(repeats)) {
-    int64_t count = size.getConstant().value_or(0);
+    if (!size.getConstant()) {
+      HK_TRY(next, repeated(node, made, d, size));
+      made = next;
+      continue;
+    }
+    int64_t count = *size.getConstant();
     if (count < 1 || count > kMostCopies)
       return node.error() << "expected repeats from 1 to " << kMostCopies
                           << ", but got " << count;
@@ -437,7 +455,8 @@ ArrayRef<Operator> mlir::hk::importer::viewOperators() {
       {"", "Expand", 8, 2, 2, expand,
        "repeats of at most 256, or to the size of a dim of an input", true},
       {"", "Tile", 6, 2, 2, tile,
-       "repeats of at most 256, or of one element to the size of a dim", true},
+       "repeats of at most 256, or as often as a dim of an input is long",
+       true},
   };
   return table;
 }
