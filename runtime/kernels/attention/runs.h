@@ -11,8 +11,12 @@
 // whatever the lengths are, which only the device may know. What a run has of a
 // unit is one part of the unit's result; parts are numbered in the order of
 // their keys, and those that a unit does not have get a log-sum-exp of -inf.
-// The cut depends on nothing but the lengths: the same lengths give the same
-// bits.
+// Where all units are equally long, and at most a sixteenth of the blocks is
+// left over, no run has parts of several. The cut depends on nothing but the
+// lengths: the same lengths give the same bits.
+//
+// Steps are counted in 32 bits: 2^32 of them would be terabytes of keys, or 8
+// GB of a block table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,37 +40,48 @@ public:
   static_assert(T.splitKv > 1 && kSliceUnit % STEP == 0);
 
   HK_MEM explicit AttentionRuns(const AttentionArgs<S, R> &args)
-      : args(args), heads(args.heads / S.group) {
-    i64 longest = 0;
+      : args(args), heads(u32(args.heads / S.group)) {
+    u32 longest = 0, all = 0, batch = u32(maxOf(args.batch, 0));
     if constexpr (kEqual) {
-      longest = args.batch > 0 ? stepsOf(0) : 0;
-      total = longest * args.batch;
+      longest = batch > 0 ? stepsOf(0) : 0;
+      all = longest * batch;
     } else {
-      for (i64 base = 0; base < args.batch; base += kWave) {
-        i64 before = 0, all = stepsOf(base + laneId());
-        longest = maxOf(longest, all);
-        scanLanes<1, kWave>(before, all);
-        total += all;
+      own = stepsOf(laneId());
+      for (u32 base = 0; base < batch; base += kWave) {
+        u32 before = 0, sum = base == 0 ? own : stepsOf(base + laneId());
+        longest = longest > sum ? longest : sum;
+        scanLanes<1, kWave>(before, sum);
+        all += sum;
       }
       longest = largestOfLanes<kWave>(longest);
     }
+    total = all * heads;
+    if (total == 0)
+      return;
+    const u32 limit = total < u32(T.blocks) ? total : u32(T.blocks);
+    runs = limit;
     // A unit as long as m runs has at most m + 1 parts.
-    if (total > 0)
-      runs = minOf(minOf(T.blocks, total * heads),
-                   (T.splitKv - 1) * total * heads / longest);
-    total *= heads;
+    if (u64(T.splitKv - 1) * total < u64(limit) * longest)
+      runs = u32(u64(T.splitKv - 1) * total / longest);
+    if (all == longest * batch) {
+      u32 even = evenRuns(limit, batch * heads, longest);
+      if (even * 16 >= runs * 15)
+        runs = even;
+    }
+    each = total / runs;
+    rest = total % runs;
   }
 
   /// Parts of units that run `number` has: f(block).
-  template <class F> HK_MEM void forEach(i64 number, F f) {
+  template <class F> HK_MEM void forEach(u32 number, F f) {
     if (number >= runs)
       return;
-    i64 place = number * total / runs, stop = (number + 1) * total / runs;
+    u32 place = startOf(number), stop = startOf(number + 1);
     Unit unit = find(place);
     while (true) {
-      i64 end = unit.first + unit.steps;
+      u32 end = unit.first + unit.steps;
       f(partOf(unit, number, place - unit.first,
-               minOf(stop, end) - unit.first));
+               (stop < end ? stop : end) - unit.first));
       if (end >= stop)
         return;
       place = end;
@@ -80,11 +95,11 @@ private:
       !S.kvLens && (S.keys == SequenceLayout::Dense ||
                     (S.keys == SequenceLayout::Paged && !S.raggedTable));
   struct Unit {
-    i64 sequence, head;
-    i64 first, steps; // its place among all steps
+    u32 sequence, head;
+    u32 first, steps; // its place among all steps
   };
 
-  HK_MEM AttentionBlock sequenceOf(i64 sequence) const {
+  HK_MEM AttentionBlock sequenceOf(u32 sequence) const {
     AttentionBlock w = {};
     w.sequence = sequence;
     w.queries = args.queries;
@@ -93,34 +108,47 @@ private:
   }
   /// At least one, so that a unit without keys has a part; 0 behind the last
   /// sequence.
-  HK_MEM i64 stepsOf(i64 sequence) const {
+  HK_MEM u32 stepsOf(u32 sequence) const {
     if (sequence >= args.batch)
       return 0;
     AttentionBlock w = sequenceOf(sequence);
     i64 base = firstSlicedKey(w.keys, w.queries, S.windowLeft);
-    return maxOf((w.keys - base + STEP - 1) / STEP, 1);
+    return u32(maxOf((w.keys - base + STEP - 1) / STEP, 1));
   }
-  HK_MEM static i64 ofLane(i64 v, int lane) {
-    Vec<i32, 2> parts = bitCast<Vec<i32, 2>>(v);
-    return bitCast<i64>(
-        Vec<i32, 2>{fromLane(parts[0], lane), fromLane(parts[1], lane)});
+  /// Of equal units: the most runs that are cut where units are, as a run that
+  /// crosses from one to another drains and fills its pipeline once more. 0 if
+  /// there are none.
+  HK_MEM u32 evenRuns(u32 limit, u32 units, u32 steps) const {
+    if (units > limit) {
+      u32 several = (units + limit - 1) / limit;
+      return units % several == 0 ? units / several : 0;
+    }
+    u32 parts = limit / units;
+    parts = parts < u32(T.splitKv) ? parts : u32(T.splitKv);
+    return (parts < steps ? parts : steps) * units;
+  }
+  /// Where run `number` begins: number * total / runs.
+  HK_MEM u32 startOf(u32 number) const {
+    return number * each + number * rest / runs;
   }
 
   /// The unit that step `place` is of.
-  HK_MEM Unit find(i64 place) const {
+  HK_MEM Unit find(u32 place) const {
     if constexpr (kEqual) {
-      i64 steps = stepsOf(0), unit = place / steps;
+      u32 steps = stepsOf(0), unit = place / steps;
       return {unit / heads, unit % heads, unit * steps, steps};
     } else {
-      i64 base = 0, first = 0;
+      u32 base = 0, first = 0;
       while (true) {
-        i64 own = stepsOf(base + laneId()), before = 0, all = own * heads;
+        u32 mine = base == 0 ? own : stepsOf(base + laneId());
+        u32 before = 0, all = mine * heads;
         scanLanes<1, kWave>(before, all);
         if (place < first + all || base + kWave >= args.batch) {
           int lane = __builtin_popcountll(ballot(first + before <= place)) - 1;
-          i64 steps = ofLane(own, lane), begin = first + ofLane(before, lane);
-          i64 head = (place - begin) / steps;
-          return {base + lane, head, begin + head * steps, steps};
+          u32 steps = u32(fromLane(i32(mine), lane));
+          u32 begin = first + u32(fromLane(i32(before), lane));
+          u32 head = (place - begin) / steps;
+          return {base + u32(lane), head, begin + head * steps, steps};
         }
         first += all;
         base += kWave;
@@ -138,18 +166,27 @@ private:
   }
 
   /// The run that has step `place`.
-  HK_MEM i64 runOf(i64 place) const { return ((place + 1) * runs - 1) / total; }
+  HK_MEM u32 runOf(u32 place) const {
+    // Without a division of 64 bits: nearly right, then corrected.
+    u32 run = u32(float(place) * (float(runs) / float(total)));
+    run = run < runs ? run : runs - 1;
+    while (startOf(run) > place)
+      --run;
+    while (startOf(run + 1) <= place)
+      ++run;
+    return run;
+  }
 
   /// Steps [begin, end) of a unit.
-  HK_MEM AttentionBlock partOf(const Unit &unit, i64 number, i64 begin,
-                               i64 end) const {
+  HK_MEM AttentionBlock partOf(const Unit &unit, u32 number, u32 begin,
+                               u32 end) const {
     AttentionBlock w = sequenceOf(unit.sequence);
     w.head = unit.head;
     w.count = w.queries * S.group;
     i64 base = firstSlicedKey(w.keys, w.queries, S.windowLeft);
-    w.slice = {minOf(base + begin * STEP, w.keys),
-               minOf(base + end * STEP, w.keys)};
-    i64 part = number - runOf(unit.first);
+    w.slice = {minOf(base + i64(begin) * STEP, w.keys),
+               minOf(base + i64(end) * STEP, w.keys)};
+    u32 part = number - runOf(unit.first);
     if (part == 0)
       clearOthers(w, runOf(unit.first + unit.steps - 1) - number + 1);
     w.outStart = part * args.outSlice;
@@ -157,18 +194,20 @@ private:
     return w;
   }
   /// Parts that the unit does not have.
-  HK_MEM void clearOthers(const AttentionBlock &w, i64 parts) const {
-    int rows = int(w.count), others = int(T.splitKv - parts) * rows;
+  HK_MEM void clearOthers(const AttentionBlock &w, u32 parts) const {
+    int rows = int(w.count), others = (T.splitKv - int(parts)) * rows;
     int first = THREADS == kWave ? laneId() : threadId();
     for (int i = first; i < others; i += THREADS)
       args.lse[lseOffset<S>(args, w, i % rows) +
-               (parts + i / rows) * args.lseSlice] = -__builtin_inff();
+               i64(int(parts) + i / rows) * args.lseSlice] = -__builtin_inff();
   }
 
   const AttentionArgs<S, R> &args;
-  i64 heads;
-  /// Steps of all units; runs that have any.
-  i64 total = 0, runs = 0;
+  u32 heads;
+  /// Steps of all units; runs that have any, and their length.
+  u32 total = 0, runs = 0, each = 0, rest = 0;
+  /// Steps of the sequence of this lane.
+  u32 own = 0;
 };
 
 } // namespace hk
