@@ -312,3 +312,13 @@ def test_every_operator_is_documented():
     tested = pathlib.Path(__file__).read_text()
     for name in ops.__all__:
         assert f"| `{name}` |" in page and f"ops.{name}" in tested, name
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda x, w: ops.rms_norm(x, w[:5], 1e-6), "'hk.rms_norm' op expected size of dim 0 of weight"),
+    (lambda x, w: ops.rms_norm(w[0], w, 1e-6), "expected a tensor of rows .* got one of no dims"),
+    (lambda x, w: ops.rms_norm(x.view(2, 2, 64).mT, w[:2], 1e-6), "expected a dense .*contiguous copy"),
+    (lambda x, w: ops.rms_norm(x.int(), w, 1e-6), ".*must be ranked tensor of 32-bit float")])
+def test_errors_name_the_operator(call, text):
+    with pytest.raises(hk.Error, match=f"^hk.ops.rms_norm: {text}"):
+        call(torch.randn(4, 64), torch.ones(64))

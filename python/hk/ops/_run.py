@@ -3,8 +3,10 @@ static widths, compiled on first use and kept on disk ($XDG_CACHE_HOME/hk/ops)."
 
 import functools
 import hashlib
+import math
 import os
 import pathlib
+import re
 import tempfile
 import threading
 import typing
@@ -12,7 +14,7 @@ import typing
 import torch
 
 from .. import _dtypes, _paths, module, tensor, tools
-from ..errors import InvalidArgument
+from ..errors import Error, InvalidArgument
 
 _lock = threading.Lock()
 _functions: dict[tuple, module.Function] = {}
@@ -91,7 +93,25 @@ def run(body: str, inputs: dict[str, torch.Tensor], outputs: dict[str, torch.Ten
 
 def rows(value: torch.Tensor) -> torch.Tensor:
     """[.., N] as [rows, N], without a copy."""
-    return value.view(-1, value.shape[-1])
+    if value.dim() == 0:
+        raise InvalidArgument("expected a tensor of rows [.., N], got one of no dims")
+    if not value.is_contiguous():
+        raise InvalidArgument(f"expected a dense row-major tensor, got shape {list(value.shape)} with "
+                              f"strides {list(value.stride())}; make a contiguous copy")
+    return value.view(math.prod(value.shape[:-1]), value.shape[-1])
+
+
+def _telling(function: typing.Callable) -> typing.Callable:
+    """The function, whose errors name it; not the file that the compiler read, which has gone."""
+    @functools.wraps(function)
+    def call(*args: typing.Any, **kwargs: typing.Any) -> typing.Any:
+        try:
+            return function(*args, **kwargs)
+        except Error as error:
+            name = f"hk.ops.{function.__name__}: "
+            said = re.sub(r"^/\S*/model\.mlir:\d+:\d+: error: |^function 'op', ", "", str(error))
+            raise type(error)(said if said.startswith(name) else name + said) from error
+    return call
 
 
 def op(mutates: typing.Sequence[str] = (),
@@ -99,8 +119,8 @@ def op(mutates: typing.Sequence[str] = (),
     """Registers a function as torch.ops.hk_ops.NAME. `fake` makes what it returns, without
     data; without it the function returns nothing."""
     def register(function: typing.Callable) -> typing.Any:
-        made = torch.library.custom_op(f"hk_ops::{function.__name__}", function,
-                                       mutates_args=mutates)
+        made = torch.library.custom_op(f"hk_ops::{function.__name__}",
+                                       _telling(function), mutates_args=mutates)
         made.register_fake(fake or (lambda *_, **__: None))
         made.__doc__ = function.__doc__
         return made
