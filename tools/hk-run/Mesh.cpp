@@ -42,11 +42,16 @@ static uint32_t startedAs(const Options &options) {
 //===----------------------------------------------------------------------===//
 
 /// What the process says when SIGTERM ends it.
-static std::string endedText;
+static std::string &endedText() {
+  static std::string text;
+  return text;
+}
 
 extern "C" void sayEnded(int signal) {
+  // Set before the handler is installed.
+  const std::string &text = endedText();
   [[maybe_unused]] ssize_t written =
-      ::write(STDERR_FILENO, endedText.data(), endedText.size());
+      ::write(STDERR_FILENO, text.data(), text.size());
   (void)std::raise(signal); // whose action is the default one again
 }
 
@@ -54,7 +59,7 @@ extern "C" void sayEnded(int signal) {
 /// at nearly the same time, and mpirun ends the others when the first has;
 /// until MPI has started they cannot wait for each other.
 static void sayWhenEnded(std::string text) {
-  endedText = std::move(text);
+  endedText() = std::move(text);
   struct sigaction action = {};
   action.sa_handler = sayEnded;
   action.sa_flags = int(SA_RESETHAND) | SA_NODEFER;
