@@ -38,13 +38,6 @@ LogicalResult mlir::hk::expectRank(Operation *op, Named v, int64_t rank) {
          << v.name << " to be " << rank << ", but got " << v.rank();
 }
 
-LogicalResult mlir::hk::expectMinRank(Operation *op, Named v, int64_t rank) {
-  if (v.rank() >= rank)
-    return success();
-  return op->emitOpError("expected rank of ")
-         << v.name << " to be at least " << rank << ", but got " << v.rank();
-}
-
 LogicalResult mlir::hk::expectSize(Operation *op, Named v, int64_t dim,
                                    int64_t size) {
   if (compatibleSizes(v.size(dim), size))
@@ -112,31 +105,6 @@ LogicalResult mlir::hk::expectNumber(Operation *op, StringRef name,
            << name << " to be a number of " << element << ", but got "
            << number.convertToFloat();
   return success();
-}
-
-LogicalResult mlir::hk::expectBroadcast(Operation *op, ArrayRef<Named> operands,
-                                        Named result) {
-  int64_t rank = 0;
-  for (const Named &v : operands)
-    rank = std::max(rank, v.rank());
-  SmallVector<int64_t> shape(rank, 1);
-  for (const Named &v : operands) {
-    int64_t shift = rank - v.rank();
-    for (int64_t i = 0; i < v.rank(); ++i) {
-      int64_t size = v.size(i), &known = shape[shift + i];
-      if (size == 1)
-        continue;
-      if (known == 1 || (ShapedType::isDynamic(known) && size != 1)) {
-        known = size;
-        continue;
-      }
-      if (!compatibleSizes(known, size))
-        return op->emitOpError("expected size of dim ")
-               << i << " of " << v.name << " to be 1 or " << sizeText(known)
-               << ", but got " << sizeText(size);
-    }
-  }
-  return expectShape(op, result, shape);
 }
 
 //===----------------------------------------------------------------------===//

@@ -46,7 +46,6 @@ void suggestName(InFlightDiagnostic &diag, StringRef name,
 std::string sizeText(int64_t size);
 
 LogicalResult expectRank(Operation *op, Named v, int64_t rank);
-LogicalResult expectMinRank(Operation *op, Named v, int64_t rank);
 LogicalResult expectSize(Operation *op, Named v, int64_t dim, int64_t size);
 LogicalResult expectElement(Operation *op, Named v, Type element);
 /// The whole shape, `?` compatible with everything.
@@ -61,10 +60,6 @@ LogicalResult expectPacked(Operation *op, StringRef name,
 /// would be an operation of its own.
 LogicalResult expectNumber(Operation *op, StringRef name,
                            const llvm::APFloat &number, Type element);
-
-/// NumPy broadcasting of `operands` gives `result`'s shape.
-LogicalResult expectBroadcast(Operation *op, ArrayRef<Named> operands,
-                              Named result);
 
 /// Operand types and broadcasting of a binary arithmetic operator.
 LogicalResult verifyBinary(Operation *op, Value lhs, Value rhs, Value result);

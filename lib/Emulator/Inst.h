@@ -77,7 +77,6 @@ struct Operand {
   bool isVgpr() const { return file == RegFile::Vgpr; }
   bool isSgpr() const { return file == RegFile::Sgpr; }
   bool isConst() const { return file == RegFile::Const; }
-  bool isOff() const { return file == RegFile::Special && reg == kSpecialOff; }
 };
 
 /// A permutation of lanes: who reads whom. Equal ones are shared and live as

@@ -145,8 +145,9 @@ static void dropEarlierLook(Wave &w) {
     return;
   const TraceAccess &now = trace.accesses.back();
   size_t last = trace.steps.size() - 1;
-  for (size_t i = last; i-- > 0 && last - i <= kLongestLoop;) {
-    const TraceStep &step = trace.steps[i];
+  const size_t first = last - std::min(last, kLongestLoop);
+  for (size_t i = last; i > first; --i) {
+    const TraceStep &step = trace.steps[i - 1];
     if (step.access == TraceStep::kNone)
       continue;
     const TraceAccess &before = trace.accesses[step.access];
@@ -161,7 +162,7 @@ static void dropEarlierLook(Wave &w) {
       return;
     trace.lines.resize(before.firstLine + before.lines);
     trace.accesses.resize(step.access + 1);
-    trace.steps.resize(i + 1);
+    trace.steps.resize(i);
     return;
   }
 }

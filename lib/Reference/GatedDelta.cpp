@@ -24,14 +24,12 @@ FailureOr<TokenSequences> TokenSequences::of(Operation *op, const Tensor &lead,
   TokenSequences result;
   if (!offsets) {
     result.sizes = {lead.sizes[0], lead.sizes[1]};
-    result.tokens = lead.sizes[0] * lead.sizes[1];
     for (int64_t b = 0; b < lead.sizes[0]; ++b)
       result.sequences.push_back(
           {b, b * lead.sizes[1], (b + 1) * lead.sizes[1]});
     return result;
   }
   result.sizes = {lead.sizes[0]};
-  result.tokens = lead.sizes[0];
   double previous = 0;
   for (auto [i, bound] : llvm::enumerate(offsets->values)) {
     if (bound < previous || bound > lead.sizes[0] || (i == 0 && bound != 0))

@@ -31,8 +31,6 @@ public:
 
   ArrayRef<TokenSequence> all() const { return sequences; }
   int64_t size() const { return sequences.size(); }
-  /// B * T, or T.
-  int64_t numTokens() const { return tokens; }
   /// Leading sizes of operands with tokens.
   ArrayRef<int64_t> leading() const { return sizes; }
   /// Where the elements of a token of `t` begin.
@@ -48,7 +46,6 @@ public:
 private:
   SmallVector<TokenSequence> sequences;
   SmallVector<int64_t> sizes;
-  int64_t tokens = 0;
 };
 
 /// Reads and writes the states of an operator with a pool of them.

@@ -59,9 +59,6 @@ public:
   operandsFor(Operation *op, const Sharding &sharding) const;
   /// Whether anything is cut.
   bool cutsAny() const { return anyCut; }
-  /// Whether every rank has tokens of its own, which go to the ranks that have
-  /// their experts.
-  bool hasOwnTokens() const { return ownTokens; }
 
 private:
   struct Active {

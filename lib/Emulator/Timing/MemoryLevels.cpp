@@ -44,11 +44,6 @@ private:
 
 } // namespace
 
-const char *levelName(Level level) {
-  static const char *const names[] = {"L1", "L2", "MALL", "HBM"};
-  return names[int(level)];
-}
-
 MemoryLevels::MemoryLevels(const ChipTiming &chip, const Dispatch &dispatch,
                            const Tracer &tracer, const Memory &memory,
                            bool warm) {

@@ -21,7 +21,6 @@
 namespace hk::emu {
 
 enum class Level : uint8_t { L1, L2, Mall, Hbm, Count };
-const char *levelName(Level level);
 
 /// Where a line comes from. One that another resident workgroup asks for at the
 /// same time is `shared`: it takes as long, but is fetched once.

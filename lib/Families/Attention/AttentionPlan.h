@@ -55,8 +55,6 @@ public:
   /// That of the first segment: what it says of queries holds for all.
   AttentionOp getOp() const { return segments.front().op; }
   ArrayRef<AttentionSegment> getSegments() const { return segments; }
-  /// The combination of several segments; null: there is one.
-  AttentionCombineOp getCombine() const { return combine; }
   /// What all segments together give.
   Value getResult() const;
   const AttentionOperands &getOperands() const { return operands; }
@@ -77,8 +75,6 @@ public:
   DimName dim(int64_t operand, int64_t index) const;
   /// The dim of the kernel's operand that is dim `index` of the operator's.
   int64_t memoryDim(int64_t operand, int64_t index) const;
-  /// Whether hk.transpose stands between an operand and memory.
-  bool isPermuted() const { return !permutations.empty(); }
   /// Queries of one sequence, or of all ragged ones.
   DimName getQueries() const;
   /// Keys of one sequence, or of all ragged ones; not of paged ones.
