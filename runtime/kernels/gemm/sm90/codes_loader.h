@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // With many rows of A a tile's codes are decoded in the shadow of its products:
-// the warpgroup that copies keeps those of the next two stages in registers,
-// widens them to bf16, their powers of two included, and stores them where the
-// copy engine would have. Two neighbouring lanes have a row's 64 codes of a
-// stage. Rows of A it asks for as gathered_loader.h does.
+// the warpgroup that copies asks for those of three stages ahead, into LDS of
+// its own, widens them to bf16, their powers of two included, and stores them
+// where the copy engine would have. Two neighbouring lanes have a row's 64
+// codes of a stage. A thread reads only what it has copied. Rows of A it asks
+// for as gathered_loader.h does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,11 +41,13 @@ template <class Config, class Groups> struct CodesLoader {
   static_assert(Config::D == DType::BF16 && B::kAlign >= 16 &&
                 B::kKContiguous && kPowersOfCodes<B::kMem, typename B::Decode>);
 
-  /// What a thread has of a stage.
-  struct Held {
-    u32x4 codes[kItems];
-    u32 power[kItems];
-  };
+  /// Stages whose codes are under way, and places for them: what a place had is
+  /// read when the next is asked for. A place has the codes of all threads'
+  /// items, then the words around their powers.
+  static constexpr int kAhead = 3, kPlaces = kAhead + 1;
+  static constexpr u32 kPowersAt = kItems * kThreads * 16;
+  static constexpr u32 kPlaceBytes = kPowersAt + kItems * kThreads * 4;
+  static_assert(kPlaces * kPlaceBytes <= u32(Config::kStageBytes));
 
   typename Config::Layout lds;
   const GemmArgs &args;
@@ -53,7 +56,6 @@ template <class Config, class Groups> struct CodesLoader {
   /// Codes and powers of the group's matrix; the thread's rows of it.
   u64 codes, powers;
   u32 rows[kItems];
-  Held even, odd;
 
   HK_MEM CodesLoader(const typename Config::Layout &lds, const GemmArgs &args,
                      const GroupArgs &groups)
@@ -76,17 +78,19 @@ template <class Config, class Groups> struct CodesLoader {
       rows[i] = B::kStep == 2 ? column * 2 + u32(part)
                               : column + u32(part) * u32(args.n);
     }
-    ask(at, 0, 0, even);
+    HK_UNROLL for (int step = 0; step < kAhead; ++step) {
+      ask(at, step);
+      commitDirectCopies();
+    }
   }
-  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) {
+  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
     a.copy(at.k0 + step * Config::T.bk, lds.stageA(stage));
     arriveAfterCopies(lds.full(stage));
-    // Written twice, so that no register changes its name on the way.
-    if (step % 2 == 0)
-      pass(at, step, stage, even, odd);
-    else
-      pass(at, step, stage, odd, even);
-    // Who multiplies has the fence; here it would wait for the codes, too.
+    ask(at, step + kAhead);
+    commitDirectCopies();
+    waitDirectCopies<kAhead, 2 * kItems>();
+    HK_UNROLL for (int i = 0; i < kItems; ++i) pass(at, step, stage, i);
+    // Who multiplies has the fence.
     lds.full(stage).arrive();
   }
   HK_MEM void finish() const { a.finish(); }
@@ -96,35 +100,45 @@ private:
   HK_MEM int rowOfItem(int i) const {
     return a.thread / kChunks + i * kRowsAtOnce;
   }
-  /// `after`: a power that has come.
-  HK_MEM void ask(const WarpPlace &at, int step, u32 after, Held &held) const {
-    i64 k = at.k0 + i64(step) * Config::T.bk + chunk() * kChunk +
-            i64(opaqueWord(after) >> 8);
-    bool inside = step < at.steps && k < args.k;
+  HK_MEM u32 placeOf(int step) const {
+    return lds.codes() + u32(step % kPlaces) * kPlaceBytes;
+  }
+  HK_MEM i64 kOf(const WarpPlace &at, int step) const {
+    return at.k0 + i64(step) * Config::T.bk + chunk() * kChunk;
+  }
+  HK_MEM u64 powerOf(i64 k, u32 row) const {
+    return powers + row * u64(args.b.decode.strideRow) +
+           u64(k / kChunk * args.b.decode.strideK);
+  }
+  /// Zeros behind the end of k, nothing behind the last step: the next tile's
+  /// codes take those places.
+  HK_MEM void ask(const WarpPlace &at, int step) const {
+    if (step >= at.steps)
+      return;
+    i64 k = kOf(at, step);
+    bool inside = k < args.k;
+    u32 to = placeOf(step);
     HK_UNROLL for (int i = 0; i < kItems; ++i) {
-      held.codes[i] = 0;
-      held.power[i] = 0;
-      if (inside) {
-        // Opaque, as in RowsByThread::copy().
-        u64 row = opaqueWord(rows[i]);
-        held.codes[i] = *global<const u32x4>(
-            codes + row * u64(args.b.stride / 2) + u64(k / 2));
-        held.power[i] =
-            *global<const u8>(powers + row * u64(args.b.decode.strideRow) +
-                              u64(k / kChunk * args.b.decode.strideK));
-      }
+      // Opaque, as in RowsByThread::copy().
+      u64 row = opaqueWord(rows[i]);
+      u64 code = codes + row * u64(args.b.stride / 2) + u64(k / 2);
+      u64 power = powerOf(k, u32(row)) & ~u64(3);
+      u32 item = u32(i * kThreads + a.thread);
+      copyToLds16(to + item * 16, global<const u8>(inside ? code : codes),
+                  inside);
+      copyToLds4(to + kPowersAt + item * 4,
+                 global<const u8>(inside ? power : codes), inside);
     }
   }
-  HK_MEM void pass(const WarpPlace &at, int step, u32 stage, const Held &held,
-                   Held &next) const {
-    ask(at, step + 1, held.power[0], next);
-    HK_UNROLL for (int i = 0; i < kItems; ++i) {
-      u32 row = lds.stageB(stage);
-      if (PairPower<true>::holds(held.power[i]))
-        store(row, i, held.codes[i], PairPower<true>(held.power[i], 0));
-      else
-        store(row, i, held.codes[i], PairPower<false>(held.power[i], 0));
-    }
+  HK_MEM void pass(const WarpPlace &at, int step, u32 stage, int i) const {
+    u32 item = u32(i * kThreads + a.thread), from = placeOf(step);
+    u32x4 word = loadLds16(from + item * 16);
+    u64 place = powerOf(kOf(at, step), opaqueWord(rows[i]));
+    u32 power = loadLds4(from + kPowersAt + item * 4) >> (place & 3) * 8 & 255;
+    if (PairPower<true>::holds(power))
+      store(lds.stageB(stage), i, word, PairPower<true>(power, 0));
+    else
+      store(lds.stageB(stage), i, word, PairPower<false>(power, 0));
   }
   /// Pairs are of codes four apart; memory wants neighbours.
   template <class Power>
