@@ -101,3 +101,21 @@ func.func @alternate(%x: tensor<?x256xbf16>, %w: tensor<8x256x256xbf16>, %sizes:
   %g = hk.gated_activation silu %y interleaved : tensor<?x256xbf16> -> tensor<?x128xbf16>
   return %g : tensor<?x128xbf16>
 }
+
+// One token of four experts fills the units in tiles of 128 columns; in tiles of 64, of which a block has
+// two, it would wait for the end of each.
+// CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[128, 2880, 2880]>
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, bn = 128, bk = 64, {{.*}}loop = warp_specialised> threads 256
+func.func @token_of_four(%x: tensor<?x2880xbf16>, %w: tensor<128x2880x2880xbf16>, %bounds: tensor<129xi32>) -> tensor<?x2880xbf16> {
+  %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x2880xbf16>, tensor<128x2880x2880xbf16> groups tensor<129xi32> -> tensor<?x2880xbf16>
+  return %y : tensor<?x2880xbf16>
+}
+
+// Of one expert there are too few of those.
+// CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[16, 5120, 8192]>
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, bn = 64, bk = 64, {{.*}}loop = warp_specialised> threads 256
+// CHECK: hk.variant @v1 #hk.gemm_tile<bm = 64, bn = 128, bk = 64, {{.*}}loop = warp_specialised> threads 256
+func.func @token_of_one(%x: tensor<?x8192xbf16>, %w: tensor<16x5120x8192xbf16>, %bounds: tensor<17xi32>) -> tensor<?x5120xbf16> {
+  %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x8192xbf16>, tensor<16x5120x8192xbf16> groups tensor<17xi32> -> tensor<?x5120xbf16>
+  return %y : tensor<?x5120xbf16>
+}

@@ -289,8 +289,12 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
     step = costMax(step, clocksFromCache(target, tile, rowTiles * columnTiles));
   if (shape.powersOfCodes)
     step = costMax(step, kDecodeClocks * tile.bn);
-  double clocks = ceilDiv(double(size.k), tile.bk) * step +
-                  C::kEpilogueClocks * tile.bn / 256;
+  bool least = shape.grouped && tile.bn == 64;
+  if (least)
+    step = costMax(step, kLeastStageClocks);
+  double clocks =
+      ceilDiv(double(size.k), tile.bk) * step +
+      (least ? kLeastTileClocks : C::kEpilogueClocks * tile.bn / 256);
   double compute =
       rounds * clocks / C::kClocksPerMicrosecond + kMemoryMicroseconds;
   // Tiles of groups follow each other, so that all units read all the time.

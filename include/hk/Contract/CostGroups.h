@@ -53,6 +53,11 @@ constexpr double rowsFromCache(const GemmTile &tile, int64_t rows) {
 /// H100, of which some four are its begin (benchmarks/results/h200-moe.md).
 inline constexpr double kUnitBytes = 50e3;
 
+/// Clocks of a stage of a tile of 64 x 64 and of its end, which nothing hides:
+/// its one warpgroup waits for each product. On an H200 down products of 1 to
+/// 32 tokens of GPT-OSS, Qwen3 and Mixtral take such tiles within a tenth.
+inline constexpr double kLeastStageClocks = 430, kLeastTileClocks = 5400;
+
 /// Microseconds in which `tiles` tiles get `bytes` from a memory of `rate`
 /// bytes a microsecond, `units` at a time: a last round of few is bound by what
 /// they draw.
