@@ -23,6 +23,10 @@
 // RUN: hk-run %t.so --check=%s --function=fp8_gate --dim=x.0=400 --dim=order.0=800
 // RUN: hk-run %t.so --check=%s --function=fp8_lengths --dim=x.0=550 --range=sizes=-3:220
 // RUN: hk-run %t.so --check=%s --function=fp8_sorted --dim=x.0=450 --dim=order.0=912 --dim=experts.0=57 --range=experts=-1:9
+// RUN: hk-run %t.so --check=%s --function=fp8_named --dim=x.0=200 --dim=order.0=400 --range=order=-40:400
+// RUN: hk-run %t.so --check=%s --function=fp8_named --dim=x.0=300 --dim=order.0=600
+// RUN: hk-run %t.so --check=%s --function=fp8_named --dim=x.0=100 --dim=order.0=200 --data=nan
+// RUN: hk-run %t.so --check=%s --function=fp8_named --dim=x.0=0 --dim=order.0=300
 // RUN: hk-run %t.so --check=%s --function=i8_blocks --dim=x.0=200 --range=sizes=0:70
 // RUN: hk-run %t.so --check=%s --function=i8_blocks --dim=x.0=500 --range=sizes=0:200
 // RUN: hk-run %t.so --check=%s --function=columns --dim=x.0=300 --range=sizes=0:90
@@ -44,6 +48,11 @@ func.func @fp8_gate(%x: tensor<?x272xf8E4M3FN>, %s: tensor<?x3xf32>, %w: tensor<
   %y = hk.grouped_matmul %x, %w scales (%s, %t) bounds %bounds order %order transpose_b top_k 2 accumulation tensor_core : tensor<?x272xf8E4M3FN>, tensor<8x512x272xf8E4M3FN> scales (tensor<?x3xf32>, tensor<8x4x3xf32>) groups tensor<9xi32> order tensor<?xi32> -> tensor<?x512xbf16>
   %g = hk.gated_activation silu %y : tensor<?x512xbf16> -> tensor<?x256xbf16>
   return %g : tensor<?x256xbf16>
+}
+func.func @fp8_named(%x: tensor<?x272xf8E4M3FN>, %s: tensor<?x1xf32>, %w: tensor<5x328x272xf8E4M3FN>, %t: tensor<5x328x1xf32>, %bounds: tensor<6xi32>, %order: tensor<?xi32>) -> tensor<?x164xbf16> {
+  %y = hk.grouped_matmul %x, %w scales (%s, %t) bounds %bounds order %order transpose_b top_k 2 accumulation tensor_core : tensor<?x272xf8E4M3FN>, tensor<5x328x272xf8E4M3FN> scales (tensor<?x1xf32>, tensor<5x328x1xf32>) groups tensor<6xi32> order tensor<?xi32> -> tensor<?x328xbf16>
+  %g = hk.gated_activation silu %y : tensor<?x328xbf16> -> tensor<?x164xbf16>
+  return %g : tensor<?x164xbf16>
 }
 func.func @fp8_lengths(%x: tensor<?x512xf8E4M3FN>, %s: tensor<?x4xf32>, %w: tensor<5x136x512xf8E4M3FN>, %t: tensor<5x2x4xf32>, %f: tensor<5xf32>, %sizes: tensor<5xi32>) -> tensor<?x136xf32> {
   %y = hk.grouped_matmul %x, %w scales (%s, %t) lengths %sizes group_scale %f transpose_b accumulation tensor_core : tensor<?x512xf8E4M3FN>, tensor<5x136x512xf8E4M3FN> scales (tensor<?x4xf32>, tensor<5x2x4xf32>) groups tensor<5xi32> group_scale tensor<5xf32> -> tensor<?x136xf32>

@@ -304,7 +304,8 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
                               : rowTiles * (tile.bm * tile.cluster + tile.bn);
   bool lines = size.k * info(shape.operand).bits / 8 % C::kLineBytes == 0;
   double cache = plain && lines ? C::kPlainCacheBytes : C::kCacheBytes;
-  if (!shape.grouped || (shape.scaled && size.block == 0))
+  bool fromCache = shape.scaled || (shape.gathered && isFp8(shape.operand));
+  if (!shape.grouped || (fromCache && size.block == 0))
     memory = costMax(memory, columnTiles * rows * kBulkRowBytes *
                                  ceilDiv(double(size.k), tile.bk) / cache);
   if (plain)

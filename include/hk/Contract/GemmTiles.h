@@ -381,8 +381,8 @@ struct GemmShapeClass {
   /// Both operands can be described by tensor maps (sm_90a); the rows of B run
   /// along its columns.
   bool bulk = false, columnsOfB = false;
-  /// Rows come in groups, each with a matrix of its own.
-  bool grouped = false;
+  /// Rows come in groups, each with a matrix of its own; an order says which.
+  bool grouped = false, gathered = false;
   /// B is of 4-bit codes that sm_90a decodes in registers; k then.
   bool codes = false;
   int64_t codesDepth = 0;
@@ -440,8 +440,11 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
     return false;
   if (isFp8(shape.operand) && !row.fp8)
     return false;
-  // Products with scales along k have the L2 cache as their limit.
-  if (isSwapped(tile) && !(shape.grouped && shape.scaled))
+  // Products with scales along k have the L2 cache as their limit, and so have
+  // those of 8 bits whose rows no cluster shares.
+  if (isSwapped(tile) &&
+      !(shape.grouped &&
+        (shape.scaled || (shape.gathered && isFp8(shape.operand)))))
     return false;
   // Neighbouring tiles of rows may be of two groups.
   if (shape.grouped && (row.cluster != 1 || !row.grouped))

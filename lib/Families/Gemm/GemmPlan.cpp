@@ -430,6 +430,7 @@ static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
   shape.quantized = static_cast<bool>(gemm.quantizedLhs());
   shape.group = int32_t(gemm.columnsTogether());
   shape.grouped = static_cast<bool>(gemm.grouped());
+  shape.gathered = gemm.operand(GemmSide::Lhs).gathered;
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
   shape.columnsOfB = !b.isKContiguous();
   shape.microscaled =

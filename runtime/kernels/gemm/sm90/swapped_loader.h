@@ -42,8 +42,8 @@ template <class Problem, int Cluster> struct SwappedConfig {
   static constexpr int kResultsBarrier = 4;
   static_assert(T.bk * info(D).bits == kRow * 8 && T.bn == 64 * kGroups &&
                 kGroups == 2 && T.bm % kGroupBoxRows == 0 && T.wm == 1 &&
-                P::kScale != KScale::None && P::A::kKContiguous &&
-                P::B::kKContiguous && P::A::kMem == D && P::B::kMem == D);
+                P::A::kKContiguous && P::B::kKContiguous && P::A::kMem == D &&
+                P::B::kMem == D);
   using Ring = StageRing<kStages>;
 
   struct Shared {
