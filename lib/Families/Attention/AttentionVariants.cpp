@@ -464,11 +464,20 @@ private:
     return grid;
   }
 
+  /// Blocks that may have a run. A key head has at most a run for each slice;
+  /// others would keep units from blocks that have one.
+  Value runBlocks(LaunchBuilder &launch, const AttentionTile &tile) const {
+    Value sequences = launch.size(kernel.dim(kernel.getOperands().query, 0));
+    return launch.atMost(
+        launch.multiply(sequences, kernel.getKeyHeads() * tile.splitKv),
+        tile.blocks);
+  }
+
   LaunchDims launchDims(LaunchBuilder &launch, const AttentionTile &tile,
                         Use use) {
     if (tile.blocks > 0)
-      return launch.grid(launch.constant(
-          tile.blocks * llvm::divideCeil(*knownRows(), tile.bq)));
+      return launch.grid(launch.multiply(
+          runBlocks(launch, tile), llvm::divideCeil(*knownRows(), tile.bq)));
     const AttentionOperands &operands = kernel.getOperands();
     Value rows =
         launch.multiply(launch.size(kernel.getQueries()), kernel.getGroup());

@@ -65,7 +65,7 @@ public:
       runs = u32(u64(T.splitKv - 1) * total / longest);
     if (all == longest * batch) {
       u32 even = evenRuns(limit, batch * heads, longest);
-      if (even <= runs && even * 16 >= runs * 15)
+      if (even * 16 >= runs * 15)
         runs = even;
     }
     each = total / runs;
