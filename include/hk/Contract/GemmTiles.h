@@ -229,7 +229,6 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     warpSpecialised(128, 6, true, 2),
     warpSpecialised(128, 6, true, 1),
     ofOneMatrix(160, 5, 1),
-    ofOneMatrix(144, 5, 1),
     ofOneMatrix(224, 5, 1, /*groups=*/1),
     ofOneMatrix(128, 8, 2, /*groups=*/1),
     ofOneMatrix(96, 9, 1, /*groups=*/1),

@@ -65,6 +65,7 @@ template <class Config> struct SlabEpilogue : StoresItself {
   static constexpr int kPasses = Config::T.bn / kSpan;
   static constexpr int kColumns = P::kPair ? kSpan / 2 : kSpan;
   static_assert(kSpan * 32 <= kBulkSlabBytes && kSpan % 32 == 0);
+  static_assert(Config::T.bn % kSpan == 0, "columns behind the last pass");
 
   using StoresItself::StoresItself;
 
