@@ -36,10 +36,11 @@ func.func @cache(%q: tensor<4x2x64x576xf16>, %k: tensor<?x16x1x576xf16>, %n: ten
   return %0 : tensor<4x2x64x512xf16>
 }
 
-// Parts of runs: as many as the chip has units, times the tiles that share one.
+// Parts of runs: as many as the chip has units or key heads have slices, times the tiles
+// that share one.
 // TILE-LABEL: hk.kernel @attention_1 attention
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 64, bk = 64, waves = 12, stages = 2, splitKv = 5, blocks = 44>
-// TILE: hk.launch_dims if %true grid(%c132, %c1, %c1)
+// TILE: hk.launch_dims if %true grid(%c60, %c1, %c1)
 func.func @runs(%q: tensor<4x1x192x576xbf16>, %k: tensor<99x64x1x576xbf16>, %n: tensor<4xi32>, %t: tensor<4x90xi32>) -> (tensor<5x4x1x192x512xf32>, tensor<5x4x1x192xf32>) {
   %v = tensor.extract_slice %k[0, 0, 0, 0] [99, 64, 1, 512] [1, 1, 1, 1] : tensor<99x64x1x576xbf16> to tensor<99x64x1x512xbf16>
   %0, %1 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.0417 kv_slices 5 : tensor<4x1x192x576xbf16>, tensor<99x64x1x576xbf16>, tensor<99x64x1x512xbf16> kv_lens tensor<4xi32> block_table tensor<4x90xi32> -> tensor<5x4x1x192x512xf32>, tensor<5x4x1x192xf32>

@@ -1,5 +1,6 @@
 // Slices of a decode step whose lengths, or number of sequences, only a call knows are parts
-// of equal runs over all sequences: as many blocks as the chip holds. Where all have the same
+// of equal runs over all sequences: as many blocks as the chip holds, but no more than
+// key heads have slices. Where all have the same
 // number of keys, or a sequence has more rows than the tile or a number that only the device
 // knows, slices are a dim of the grid, as on the host.
 // RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefixes=CHECK,SM90
@@ -10,8 +11,12 @@
 // SM90: #hk.attention_tile<bq = 16, bk = 16, waves = 4, stages = 3, splitKv = 5, blocks = 264>
 // CDNA: #hk.attention_tile<bq = 32, bk = 32, waves = 2, stages = 1, splitKv = 5, blocks = 608>
 // HOST: splitKv = 5>
-// SM90: hk.launch_dims if %true grid(%c264, %c1, %c1)
-// CDNA: hk.launch_dims if %true grid(%c608, %c1, %c1)
+// SM90: %[[PARTS:.*]] = arith.muli %arg0, %c10 : index
+// SM90: %[[BLOCKS:.*]] = arith.minui %[[PARTS]], %c264 : index
+// SM90: hk.launch_dims if %true grid(%[[BLOCKS]], %c1, %c1)
+// CDNA: %[[PARTS:.*]] = arith.muli %arg0, %c10 : index
+// CDNA: %[[BLOCKS:.*]] = arith.minui %[[PARTS]], %c608 : index
+// CDNA: hk.launch_dims if %true grid(%[[BLOCKS]], %c1, %c1)
 // HOST: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c5)
 // CHECK-NOT: hk.variant @v1
 func.func @decode(%q: tensor<?x1x8x128xbf16>, %k: tensor<?x4096x2x128xbf16>, %n: tensor<?xi32>) -> (tensor<5x?x1x8x128xf32>, tensor<5x?x1x8xf32>) {
