@@ -1,16 +1,17 @@
-//===- Activations.cpp - Activations that are attributes ------------------===//
+//===- Activations.cpp - Activations of several operators -----------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// ONNX Runtime's optimiser makes one node of a convolution and the activation
-// behind it, whose name and numbers become attributes.
+// LeakyRelu and HardSigmoid, and what ONNX Runtime's optimiser makes of a
+// convolution and the activation behind it: one node, whose attributes are the
+// activation's name and numbers.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Convolutions.h"
+#include "Activations.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -18,13 +19,26 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
-/// x < 0 ? slope x : x
-static FailureOr<Tensor> leaky(Node &node, const Tensor &x, double slope) {
+FailureOr<Tensor> mlir::hk::importer::leakyRelu(Node &node, const Tensor &x,
+                                                double alpha) {
   HK_TRY(zero, node.scalar(0, x.dtype));
-  HK_TRY(alpha, node.scalar(slope, x.dtype));
-  HK_TRY(scaled, node.binary<MulOp>(x, alpha));
+  HK_TRY(factor, node.scalar(alpha, x.dtype));
+  HK_TRY(scaled, node.binary<MulOp>(x, factor));
   HK_TRY(below, node.compare(ComparePredicate::lt, x, zero));
   return node.select(below, scaled, x);
+}
+
+FailureOr<Tensor> mlir::hk::importer::hardSigmoid(Node &node, const Tensor &x,
+                                                  double alpha, double beta) {
+  HK_TRY(factor, node.scalar(alpha, x.dtype));
+  HK_TRY(offset, node.scalar(beta, x.dtype));
+  HK_TRY(scaled, node.binary<MulOp>(x, factor));
+  HK_TRY(sum, node.binary<AddOp>(scaled, offset));
+  HK_TRY(made, node.type(x.dtype, x.shape));
+  return Tensor{ClampOp::create(node.b, node.loc, made, sum.value,
+                                node.b.getF32FloatAttr(0),
+                                node.b.getF32FloatAttr(1)),
+                x.dtype, x.shape};
 }
 
 static FailureOr<Tensor> limited(Node &node, const Tensor &x, double least,
@@ -60,7 +74,7 @@ FailureOr<Tensor> mlir::hk::importer::activated(Node &node, const Tensor &x) {
   if (name == "Tanh")
     return node.unary<TanhOp>(x);
   if (name == "LeakyRelu")
-    return leaky(node, x, numbers[0]);
+    return leakyRelu(node, x, numbers[0]);
   if (name == "Clip")
     return limited(node, x, numbers[0], numbers[1]);
   if (name != "HardSigmoid")
@@ -68,9 +82,5 @@ FailureOr<Tensor> mlir::hk::importer::activated(Node &node, const Tensor &x) {
                            "Sigmoid, Tanh, LeakyRelu, Clip or HardSigmoid, but "
                            "got '"
                         << name << "'; optimise with a lower opt_level";
-  HK_TRY(alpha, node.scalar(numbers[0], x.dtype));
-  HK_TRY(beta, node.scalar(numbers[1], x.dtype));
-  HK_TRY(scaled, node.binary<MulOp>(x, alpha));
-  HK_TRY(sum, node.binary<AddOp>(scaled, beta));
-  return limited(node, sum, 0, 1);
+  return hardSigmoid(node, x, numbers[0], numbers[1]);
 }

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Convolutions.h"
+#include "Activations.h"
 #include "Products.h"
 #include "Windows.h"
 

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The tables of convolutions, of pooling and of resizing, and activations that
-// a convolution has as an attribute.
+// The tables of convolutions, of pooling and of resizing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +15,6 @@
 #include "Node.h"
 
 namespace mlir::hk::importer {
-
-/// x behind what the attributes 'activation' and 'activation_params' say, which
-/// FusedConv has: the name of an operator, and its numbers in ONNX's order.
-FailureOr<Tensor> activated(Node &node, const Tensor &x);
 
 ArrayRef<Operator> convolutionOperators();
 ArrayRef<Operator> poolingOperators();

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "Activations.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -98,13 +98,7 @@ static LogicalResult mish(Node &node) {
 /// x max(0, min(1, x / 6 + 1 / 2))
 static LogicalResult hardSwish(Node &node) {
   HK_TRY(x, node.realTensor(0));
-  HK_TRY(sixth, times(node, x, 1.0 / 6));
-  HK_TRY(sum, plus(node, sixth, 0.5));
-  HK_TRY(type, node.type(x.dtype, x.shape));
-  Tensor gate{ClampOp::create(node.b, node.loc, type, sum.value,
-                              node.b.getF32FloatAttr(0),
-                              node.b.getF32FloatAttr(1)),
-              x.dtype, x.shape};
+  HK_TRY(gate, hardSigmoid(node, x, 1.0 / 6, 0.5));
   HK_TRY(made, node.binary<MulOp>(x, gate));
   return node.result(0, made);
 }

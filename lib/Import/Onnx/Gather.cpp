@@ -205,32 +205,24 @@ static LogicalResult gatherElements(Node &node) {
   return node.result(0, result);
 }
 
-/// GatherND with one index: rows of the first dim.
-static LogicalResult gatherFirst(Node &node, const Tensor &x,
-                                 const Tensor &indices) {
-  Shape places(ArrayRef<Size>(indices.shape).drop_back());
-  HK_TRY(flat, node.reshape(indices, places));
-  HK_TRY(rows, fromBegin(node, flat, x.shape[0]));
-  Shape shape = places;
-  shape.append(x.shape.begin() + 1, x.shape.end());
-  HK_TRY(made, node.type(x.dtype, shape));
-  return node.result(0, Tensor{GatherRowsOp::create(node.b, node.loc, made,
-                                                    x.value, rows.value),
-                               x.dtype, shape});
+/// Index `d` of each row of `indices`, of the given shape, along a dim of
+/// `size`.
+static FailureOr<Tensor> indexOf(Node &node, const Tensor &indices, int64_t d,
+                                 const Shape &shape, const Size &size) {
+  HK_TRY(one, node.slice(indices, indices.rank() - 1, d, 1));
+  HK_TRY(flat, node.reshape(one, shape));
+  return fromBegin(node, flat, size);
 }
 
-/// GatherND with an index for each of some dims in front: they become one, and
+/// GatherND with an index for each of the dims in front: they become one, and
 /// the indices a place along it.
 static LogicalResult gatherFront(Node &node, const Tensor &x,
                                  const Tensor &indices, int64_t count) {
-  int64_t last = indices.rank() - 1;
   Shape places(ArrayRef<Size>(indices.shape).drop_back());
   Size rows(1);
   std::optional<Tensor> at;
   for (int64_t d = 0; d < count; ++d) {
-    HK_TRY(one, node.slice(indices, last, d, 1));
-    HK_TRY(flat, node.reshape(one, places));
-    HK_TRY(place, fromBegin(node, flat, x.shape[d]));
+    HK_TRY(place, indexOf(node, indices, d, places, x.shape[d]));
     rows = rows * x.shape[d];
     if (!at) {
       at = place;
@@ -259,23 +251,18 @@ static LogicalResult gatherND(Node &node) {
     return failure();
   HK_TRY(x, node.tensor(0));
   HK_TRY(indices, node.tensor(1));
-  if (x.rank() > 1 && indices.rank() > 0 && indices.shape.back().isConstant(1))
-    return gatherFirst(node, x, indices);
   std::optional<int64_t> count =
       indices.rank() > 0 ? indices.shape.back().getConstant() : std::nullopt;
-  if (count && *count > 1 && *count < x.rank())
+  if (count && *count > 0 && *count < x.rank())
     return gatherFront(node, x, indices, *count);
   if (x.rank() < 1 || count != x.rank())
     return node.error() << "expected indices of 1 to " << x.rank()
                         << " dims in the last dim, but got "
                         << node.describe(indices.shape);
-  int64_t last = indices.rank() - 1;
   Shape shape(ArrayRef<Size>(indices.shape).drop_back());
   SmallVector<Value> places;
   for (int64_t d = 0; d < x.rank(); ++d) {
-    HK_TRY(one, node.slice(indices, last, d, 1));
-    HK_TRY(flat, node.reshape(one, shape));
-    HK_TRY(place, fromBegin(node, flat, x.shape[d]));
+    HK_TRY(place, indexOf(node, indices, d, shape, x.shape[d]));
     places.push_back(place.value);
   }
   HK_TRY(made, node.type(x.dtype, shape));

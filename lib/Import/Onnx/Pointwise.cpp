@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "Activations.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -206,29 +206,17 @@ static LogicalResult ceil(Node &node) {
   return node.result(0, made);
 }
 
-/// x < 0 ? alpha x : x
-static LogicalResult leakyRelu(Node &node) {
+static LogicalResult leakyReluNode(Node &node) {
   HK_TRY(x, node.tensor(0));
-  HK_TRY(zero, node.scalar(0, x.dtype));
-  HK_TRY(alpha, node.scalar(node.real("alpha", 0.01f), x.dtype));
-  HK_TRY(scaled, node.binary<MulOp>(x, alpha));
-  HK_TRY(below, node.compare(ComparePredicate::lt, x, zero));
-  HK_TRY(made, node.select(below, scaled, x));
+  HK_TRY(made, leakyRelu(node, x, node.real("alpha", 0.01f)));
   return node.result(0, made);
 }
 
-static LogicalResult hardSigmoid(Node &node) {
+static LogicalResult hardSigmoidNode(Node &node) {
   HK_TRY(x, node.tensor(0));
-  HK_TRY(alpha, node.scalar(node.real("alpha", 0.2f), x.dtype));
-  HK_TRY(beta, node.scalar(node.real("beta", 0.5f), x.dtype));
-  HK_TRY(scaled, node.binary<MulOp>(x, alpha));
-  HK_TRY(sum, node.binary<AddOp>(scaled, beta));
-  HK_TRY(made, node.type(x.dtype, x.shape));
-  return node.result(0,
-                     Tensor{ClampOp::create(node.b, node.loc, made, sum.value,
-                                            node.b.getF32FloatAttr(0),
-                                            node.b.getF32FloatAttr(1)),
-                            x.dtype, x.shape});
+  double alpha = node.real("alpha", 0.2f);
+  HK_TRY(made, hardSigmoid(node, x, alpha, node.real("beta", 0.5f)));
+  return node.result(0, made);
 }
 
 //===----------------------------------------------------------------------===//
@@ -386,8 +374,8 @@ ArrayRef<Operator> mlir::hk::importer::pointwiseOperators() {
       {"", "Floor", 1, 1, 1, unary<FloorOp>, ""},
       {"", "Ceil", 1, 1, 1, ceil, ""},
       {"", "Round", 1, 1, 1, unary<RoundOp>, ""},
-      {"", "LeakyRelu", 1, 1, 1, leakyRelu, ""},
-      {"", "HardSigmoid", 1, 1, 1, hardSigmoid, ""},
+      {"", "LeakyRelu", 1, 1, 1, leakyReluNode, ""},
+      {"", "HardSigmoid", 1, 1, 1, hardSigmoidNode, ""},
       {"", "Gelu", 20, 1, 1, gelu, ""},
       {"", "Swish", 24, 1, 1, swish, ""},
       {"", "SwiGLU", 28, 2, 2, swiglu, ""},
