@@ -24,86 +24,89 @@ using namespace mlir;
 using namespace mlir::hk;
 namespace cl = llvm::cl;
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
-  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
-  CompileOptions options = defaultCompileOptions();
+namespace {
+/// The options of the command line, which live while it is parsed and read.
+struct CommandLine {
+  CompileOptions defaults = defaultCompileOptions();
+  cl::OptionCategory category{"hk-compile"};
 
-  cl::OptionCategory category("hk-compile");
-  cl::opt<std::string> input(cl::Positional, cl::desc("<model.mlir>"),
-                             cl::Required, cl::cat(category));
-  cl::opt<std::string> output(
+  cl::opt<std::string> input{cl::Positional, cl::desc("<model.mlir>"),
+                             cl::Required, cl::cat(category)};
+  cl::opt<std::string> output{
       "o", cl::init("-"), cl::cat(category),
-      cl::desc("Output file; --explain and --emit need none"));
-  cl::list<std::string> targets(
+      cl::desc("Output file; --explain and --emit need none")};
+  cl::list<std::string> targets{
       "target", cl::CommaSeparated, cl::cat(category),
       cl::desc(
-          "Targets: host, gfx942, gfx950, gfx1100, sm_90a (default host)"));
-  cl::opt<std::string> weights(
+          "Targets: host, gfx942, gfx950, gfx1100, sm_90a (default host)")};
+  cl::opt<std::string> weights{
       "weights", cl::cat(category),
       cl::desc(
-          "Safetensors file of the weights, or the index.json of several"));
-  cl::opt<bool> packWeights(
+          "Safetensors file of the weights, or the index.json of several")};
+  cl::opt<bool> packWeights{
       "pack-weights", cl::cat(category),
-      cl::desc("Copy all weights into OUTPUT.weights, not only computed ones"));
-  cl::opt<std::string> mesh(
+      cl::desc("Copy all weights into OUTPUT.weights, not only computed ones")};
+  cl::opt<std::string> mesh{
       "mesh", cl::cat(category),
-      cl::desc("Cut the module between ranks: tp=2 or tp=2,ep=4"));
-  cl::opt<bool> noFuse("no-fuse", cl::desc("One kernel per operator"),
-                       cl::cat(category));
-  cl::opt<bool> noFoldWeights(
+      cl::desc("Cut the module between ranks: tp=2 or tp=2,ep=4")};
+  cl::opt<bool> noFuse{"no-fuse", cl::desc("One kernel per operator"),
+                       cl::cat(category)};
+  cl::opt<bool> noFoldWeights{
       "no-fold-weights", cl::cat(category),
-      cl::desc("Leave what is computed from weights alone to the kernels"));
-  cl::opt<bool> expandWeights(
+      cl::desc("Leave what is computed from weights alone to the kernels")};
+  cl::opt<bool> expandWeights{
       "expand-weights", cl::cat(category),
       cl::desc("Also store what is computed from weights and larger than they "
-               "are: quantised weights as numbers"));
-  cl::opt<int64_t> splitK(
+               "are: quantised weights as numbers")};
+  cl::opt<int64_t> splitK{
       "split-k", cl::init(0), cl::cat(category),
-      cl::desc("Slices of the k of products; 0: by cost, 1: never"));
-  cl::opt<int64_t> splitKeys(
+      cl::desc("Slices of the k of products; 0: by cost, 1: never")};
+  cl::opt<int64_t> splitKeys{
       "split-keys", cl::init(0), cl::cat(category),
-      cl::desc("Slices of the keys of attentions; 0: by cost, 1: never"));
-  cl::opt<bool> noOrderLaunches(
+      cl::desc("Slices of the keys of attentions; 0: by cost, 1: never")};
+  cl::opt<bool> noOrderLaunches{
       "no-order-launches", cl::cat(category),
-      cl::desc("No launch whose later blocks wait for earlier ones"));
-  cl::opt<int64_t> splitSegments(
+      cl::desc("No launch whose later blocks wait for earlier ones")};
+  cl::opt<int64_t> splitSegments{
       "split-segments", cl::init(0), cl::cat(category),
-      cl::desc("Segments of walks over chunks; 0: by cost, 1: never"));
-  cl::opt<ExplainKind> explain(
-      "explain", cl::ValueOptional, cl::init(ExplainKind::None),
-      cl::desc("Say what was fused and why not"), cl::cat(category),
+      cl::desc("Segments of walks over chunks; 0: by cost, 1: never")};
+  cl::opt<ExplainKind> explain{
+      "explain",
+      cl::ValueOptional,
+      cl::init(ExplainKind::None),
+      cl::desc("Say what was fused and why not"),
+      cl::cat(category),
       cl::values(clEnumValN(ExplainKind::Text, "", "text"),
                  clEnumValN(ExplainKind::Text, "text", "text"),
-                 clEnumValN(ExplainKind::Json, "json", "JSON")));
-  cl::opt<EmitKind> emit(
+                 clEnumValN(ExplainKind::Json, "json", "JSON"))};
+  cl::opt<EmitKind> emit{
       "emit", cl::init(EmitKind::Shared), cl::desc("What to write"),
       cl::cat(category),
       cl::values(
           clEnumValN(EmitKind::Mlir, "mlir", "IR after the graph pipeline"),
           clEnumValN(EmitKind::Kernels, "kernels", "kernel sources"),
           clEnumValN(EmitKind::Llvm, "llvm", "LLVM IR of the host code"),
-          clEnumValN(EmitKind::Shared, "so", "shared library")));
-  cl::opt<std::string> hostCpu(
-      "host-cpu", cl::init(options.hostCpu), cl::cat(category),
+          clEnumValN(EmitKind::Shared, "so", "shared library"))};
+  cl::opt<std::string> hostCpu{
+      "host-cpu", cl::init(defaults.hostCpu), cl::cat(category),
       cl::desc("native, x86-64-v2, x86-64-v3, x86-64-v4, icelake-server, "
-               "icelake-server+bf16 or icelake-server+amx"));
-  cl::opt<std::string> cache(
-      "cache-dir", cl::init(options.cacheDirectory), cl::cat(category),
-      cl::desc("Folder of compiled kernels; empty: none"));
-  cl::opt<std::string> clang("clang", cl::init(options.clang),
+               "icelake-server+bf16 or icelake-server+amx")};
+  cl::opt<std::string> cache{
+      "cache-dir", cl::init(defaults.cacheDirectory), cl::cat(category),
+      cl::desc("Folder of compiled kernels; empty: none")};
+  cl::opt<std::string> clang{"clang", cl::init(defaults.clang),
                              cl::cat(category),
-                             cl::desc("The clang that compiles kernels"));
-  cl::opt<unsigned> jobs("j", cl::Prefix, cl::init(0), cl::cat(category),
-                         cl::desc("Parallel compilations; 0: all cores"));
-  cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv, "hk ahead-of-time compiler\n");
-  if (mesh.getNumOccurrences() && mesh.empty()) {
-    llvm::errs() << "hk-compile: --mesh expects a mesh as \"tp=2,ep=4\", but "
-                    "got ''; leave it out for a module of one rank\n";
-    return 1;
-  }
+                             cl::desc("The clang that compiles kernels")};
+  cl::opt<unsigned> jobs{"j", cl::Prefix, cl::init(0), cl::cat(category),
+                         cl::desc("Parallel compilations; 0: all cores")};
 
+  CompileOptions options() const;
+};
+} // namespace
+
+/// What the parsed options say.
+CompileOptions CommandLine::options() const {
+  CompileOptions options = defaults;
   options.output = output;
   if (!targets.empty())
     options.targets.assign(targets.begin(), targets.end());
@@ -123,6 +126,20 @@ int main(int argc, char **argv) {
   options.cacheDirectory = cache;
   options.clang = clang;
   options.jobs = jobs;
+  return options;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
+  CommandLine line;
+  cl::HideUnrelatedOptions(line.category);
+  cl::ParseCommandLineOptions(argc, argv, "hk ahead-of-time compiler\n");
+  if (line.mesh.getNumOccurrences() && line.mesh.empty()) {
+    llvm::errs() << "hk-compile: --mesh expects a mesh as \"tp=2,ep=4\", but "
+                    "got ''; leave it out for a module of one rank\n";
+    return 1;
+  }
 
   DialectRegistry registry;
   registerCompilerDialects(registry);
@@ -130,8 +147,8 @@ int main(int argc, char **argv) {
   context.printOpOnDiagnostic(false); // The source line says it shorter.
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
-  OwningOpRef<ModuleOp> module = parseSource(input, sources, &context);
-  if (!module || failed(compile(*module, options)))
+  OwningOpRef<ModuleOp> module = parseSource(line.input, sources, &context);
+  if (!module || failed(compile(*module, line.options())))
     return 1;
   return 0;
 }

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -171,77 +172,94 @@ static Data parseData(const std::string &text, const std::string &argument) {
   bad(argument, "normal, equal, huge, tiny, nan or inf");
 }
 
-static void parseOne(const std::string &argument, Options &options) {
-  size_t equals = argument.find('=');
-  bool hasValue = equals != argument.npos;
-  std::string name = argument.substr(0, equals);
-  std::string value = hasValue ? argument.substr(equals + 1) : "";
-
-  if (name == "--check") {
-    options.check = true;
-    options.checkSource = value;
-    return;
-  }
-  if (name == "--counters") {
-    if (hasValue && value != "json")
-      bad(argument, "--counters or --counters=json");
-    options.counters = hasValue ? CounterFormat::Json : CounterFormat::Table;
-    return;
-  }
-  if (name == "--bench") {
-    options.benchIterations =
-        hasValue ? parseUnsigned(value, argument, 1u << 30) : 100;
-    return;
-  }
+/// Options that need no value. False: it is none of them.
+static bool parseFlag(const std::string &argument, const std::string &name,
+                      const std::optional<std::string> &value,
+                      Options &options) {
   for (auto [flag, field] : {std::pair("--info", &options.info),
                              std::pair("--poison", &options.poison),
                              std::pair("--help", &options.help)})
-    if (argument == flag) {
-      *field = true;
-      return;
-    }
-  if (!hasValue || value.empty())
-    bad(argument, "an option of hk-run --help, with its value");
-  if (name == "--function")
-    options.function = value;
-  else if (name == "--device")
-    options.device = value;
-  else if (name == "--weights")
-    options.weights = value;
-  else if (name == "--check-weights")
-    options.checkWeights = value;
-  else if (name == "--threads")
-    options.threads = parseUnsigned(value, argument, 1024);
+    if (argument == flag)
+      return *field = true;
+  if (name == "--check") {
+    options.check = true;
+    options.checkSource = value.value_or("");
+  } else if (name == "--counters") {
+    if (value && *value != "json")
+      bad(argument, "--counters or --counters=json");
+    options.counters = value ? CounterFormat::Json : CounterFormat::Table;
+  } else if (name == "--bench") {
+    options.benchIterations =
+        value ? parseUnsigned(*value, argument, 1u << 30) : 100;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Options whose value is a text: a name, a file or a folder.
+static std::string *textOption(const std::string &name, Options &options) {
+  for (auto [option, field] :
+       {std::pair("--function", &options.function),
+        std::pair("--device", &options.device),
+        std::pair("--weights", &options.weights),
+        std::pair("--check-weights", &options.checkWeights),
+        std::pair("--id-file", &options.idFile),
+        std::pair("--trace", &options.trace),
+        std::pair("--calls", &options.callsFile),
+        std::pair("--write-expected", &options.writeExpectedDirectory),
+        std::pair("--expected", &options.expectedDirectory),
+        std::pair("--times", &options.timesFile),
+        std::pair("--results", &options.resultsDirectory)})
+    if (name == option)
+      return field;
+  return nullptr;
+}
+
+/// Options whose value is a number. False: it is none of them.
+static bool parseNumber(const std::string &argument, const std::string &name,
+                        const std::string &value, Options &options) {
+  auto upTo = [&](uint64_t most) {
+    return parseUnsigned(value, argument, most);
+  };
+  if (name == "--threads")
+    options.threads = upTo(1024);
   else if (name == "--rank")
-    options.rank = parseUnsigned(value, argument, UINT32_MAX);
-  else if (name == "--id-file")
-    options.idFile = value;
+    options.rank = upTo(UINT32_MAX);
   else if (name == "--timeout")
-    options.timeoutMs = parseUnsigned(value, argument, UINT32_MAX);
+    options.timeoutMs = upTo(UINT32_MAX);
   else if (name == "--shared")
-    options.sharedBytes = parseUnsigned(value, argument, INT64_MAX);
+    options.sharedBytes = upTo(INT64_MAX);
   else if (name == "--random")
-    options.seed = parseUnsigned(value, argument, INT64_MAX);
+    options.seed = upTo(INT64_MAX);
   else if (name == "--shuffle")
-    options.shuffleSeed = parseUnsigned(value, argument, INT64_MAX);
+    options.shuffleSeed = upTo(INT64_MAX);
+  else if (name == "--cold")
+    options.coldBytes = upTo(uint64_t(1) << 40);
+  else
+    return false;
+  return true;
+}
+
+static void parseOne(const std::string &argument, Options &options) {
+  size_t equals = argument.find('=');
+  std::string name = argument.substr(0, equals);
+  std::optional<std::string> given;
+  if (equals != argument.npos)
+    given = argument.substr(equals + 1);
+  if (parseFlag(argument, name, given, options))
+    return;
+  if (!given || given->empty())
+    bad(argument, "an option of hk-run --help, with its value");
+  const std::string &value = *given;
+  if (parseNumber(argument, name, value, options))
+    return;
+  if (std::string *text = textOption(name, options))
+    *text = value;
   else if (name == "--data")
     options.data = parseData(value, argument);
-  else if (name == "--trace")
-    options.trace = value;
-  else if (name == "--calls")
-    options.callsFile = value;
   else if (name == "--input")
     options.inputs.insert(parsePair(value, argument));
-  else if (name == "--write-expected")
-    options.writeExpectedDirectory = value;
-  else if (name == "--expected")
-    options.expectedDirectory = value;
-  else if (name == "--times")
-    options.timesFile = value;
-  else if (name == "--cold")
-    options.coldBytes = parseUnsigned(value, argument, int64_t(1) << 40);
-  else if (name == "--results")
-    options.resultsDirectory = value;
   else if (name == "--output" && value.find('=') == value.npos)
     options.outputDirectory = value;
   else if (name == "--output")
