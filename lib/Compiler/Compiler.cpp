@@ -110,10 +110,20 @@ struct Work {
   LogicalResult fail(llvm::Error error) {
     return emitError(module.getLoc(), llvm::toString(std::move(error)));
   }
+  OwningOpRef<ModuleOp> cloneFor(StringRef targetName);
+  LogicalResult runGraphPipeline(ModuleOp clone, StringRef targetName,
+                                 DecisionLog &log);
+  LogicalResult lower(ModuleOp clone, StringRef targetName, Section &section);
+  LogicalResult describeHost(Section &section);
   FailureOr<Section> buildFor(StringRef targetName);
-  LogicalResult addSection(StringRef targetName);
+  LogicalResult addSections();
   LogicalResult compileKernels();
+  llvm::Expected<std::vector<std::string>>
+  writeSections(const TemporaryDirectory &folder);
+  llvm::Expected<std::string> writeTables(const TemporaryDirectory &folder);
+  llvm::Error writeOutputs(StringRef library);
   LogicalResult link();
+  void printExplanations() const;
 };
 
 std::string symbolPrefix(StringRef target) {
@@ -123,33 +133,29 @@ std::string symbolPrefix(StringRef target) {
 }
 } // namespace
 
-/// The section of a target; its IR is empty where text is asked for.
-FailureOr<Section> Work::buildFor(StringRef targetName) {
+/// The module for one target: without recipes, which only the weights file
+/// needs, and with the tiles that are known to spill there.
+OwningOpRef<ModuleOp> Work::cloneFor(StringRef targetName) {
   OwningOpRef<ModuleOp> clone(cast<ModuleOp>(module->clone()));
-  // Recipes are for the weights file only.
   for (WeightOp weight : clone->getOps<WeightOp>()) {
     weight.removeInputsAttr();
     Region discarded;
     discarded.takeBody(weight.getRecipe());
   }
-  MLIRContext *context = module.getContext();
   if (!spilling[targetName].empty()) {
-    Builder builder(context);
+    Builder builder(module.getContext());
     NamedAttrList known;
     for (const auto &[kernel, tiles] : spilling[targetName])
       known.append(kernel, builder.getArrayAttr(tiles.getArrayRef()));
-    (*clone)->setAttr(kSpillingTilesAttrName, known.getDictionary(context));
+    (*clone)->setAttr(kSpillingTilesAttrName,
+                      known.getDictionary(module.getContext()));
   }
-  DecisionLog log = exchanges;
-  unsigned opsBefore = 0;
-  clone->walk([&](Operation *op) {
-    // Operators of a region are part of the one that holds it.
-    opsBefore += isa_and_nonnull<HKDialect>(op->getDialect()) &&
-                 !isa<WeightOp, WeightRefOp, ConstantOp>(op) &&
-                 isa<FunctionOpInterface>(op->getParentOp());
-  });
+  return clone;
+}
 
-  PassManager graph(context);
+LogicalResult Work::runGraphPipeline(ModuleOp clone, StringRef targetName,
+                                     DecisionLog &log) {
+  PassManager graph(clone.getContext());
   GraphPipelineOptions graphOptions;
   graphOptions.target = targetName.str();
   graphOptions.fuse = options.fuse;
@@ -158,20 +164,77 @@ FailureOr<Section> Work::buildFor(StringRef targetName) {
   graphOptions.splitSegments = options.splitSegments;
   graphOptions.order = options.orderLaunches;
   buildGraphPipeline(graph, graphOptions, log);
-  if (failed(graph.run(*clone)))
-    return failure();
+  return graph.run(clone);
+}
 
-  std::string prefix = symbolPrefix(targetName);
-  FailureOr<Section> section = buildSection(*clone, prefix);
+/// Lowers the host code of a target to LLVM IR, which becomes text of
+/// `section`.
+LogicalResult Work::lower(ModuleOp clone, StringRef targetName,
+                          Section &section) {
+  PassManager lowering(clone.getContext());
+  LowerPipelineOptions lowerOptions;
+  lowerOptions.prefix = symbolPrefix(targetName);
+  buildLowerPipeline(lowering, lowerOptions);
+  if (failed(lowering.run(clone)))
+    return failure();
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateModuleToLLVMIR(clone, llvmContext, targetName);
+  if (!llvmModule)
+    return clone.emitOpError("cannot be translated to LLVM IR");
+  llvm::raw_string_ostream ir(section.llvmIR);
+  llvmModule->print(ir, nullptr);
+  return success();
+}
+
+/// What the tables say of a section beside its code: the features of the CPU
+/// that the host's needs, and the values that arguments may hold.
+LogicalResult Work::describeHost(Section &section) {
+  if (section.target->arch == ::hk::Arch::Host) {
+    llvm::Expected<std::string> cpu = resolveHostCpu(options.hostCpu);
+    if (!cpu)
+      return fail(cpu.takeError());
+    section.cpuFeatures = cpuFeaturesOf(*cpu);
+  }
+  for (FunctionRecord &function : section.functions)
+    for (auto [argument, text] : llvm::zip(
+             function.arguments,
+             argumentValues(module.lookupSymbol<func::FuncOp>(function.name))))
+      argument.values = text;
+  return success();
+}
+
+/// The operators of a source: those of a region are part of the one that holds
+/// it.
+static unsigned countOperators(ModuleOp module) {
+  unsigned count = 0;
+  module.walk([&](Operation *op) {
+    count += isa_and_nonnull<HKDialect>(op->getDialect()) &&
+             !isa<WeightOp, WeightRefOp, ConstantOp>(op) &&
+             isa<FunctionOpInterface>(op->getParentOp());
+  });
+  return count;
+}
+
+/// The section of a target; its IR is empty where text is asked for.
+FailureOr<Section> Work::buildFor(StringRef targetName) {
+  OwningOpRef<ModuleOp> clone = cloneFor(targetName);
+  unsigned opsBefore = countOperators(*clone);
+  DecisionLog log = exchanges;
+  if (failed(runGraphPipeline(*clone, targetName, log)))
+    return failure();
+  FailureOr<Section> section = buildSection(*clone, symbolPrefix(targetName));
   if (failed(section))
     return failure();
-  llvm::raw_string_ostream os(text);
+
   explanations[targetName].clear();
   llvm::raw_string_ostream explanation(explanations[targetName]);
   if (options.explain == ExplainKind::Text)
     explainText(*section, log, opsBefore, explanation);
   else if (options.explain == ExplainKind::Json)
     explanation << explainJson(*section, log, opsBefore) << "\n";
+
+  llvm::raw_string_ostream os(text);
   if (options.emit == EmitKind::Mlir) {
     clone->print(os);
     return section;
@@ -182,46 +245,32 @@ FailureOr<Section> Work::buildFor(StringRef targetName) {
          << kernel.text << "\n";
     return section;
   }
-
-  PassManager lowering(context);
-  LowerPipelineOptions lowerOptions;
-  lowerOptions.prefix = prefix;
-  buildLowerPipeline(lowering, lowerOptions);
-  if (failed(lowering.run(*clone)))
+  if (failed(lower(*clone, targetName, *section)))
     return failure();
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> llvmModule =
-      translateModuleToLLVMIR(*clone, llvmContext, targetName);
-  if (!llvmModule) {
-    clone->emitOpError("cannot be translated to LLVM IR");
-    return failure();
-  }
-  llvm::raw_string_ostream ir(section->llvmIR);
-  llvmModule->print(ir, nullptr);
-  if (options.emit == EmitKind::Llvm) {
+  if (options.emit == EmitKind::Llvm)
     os << section->llvmIR;
-    return section;
-  }
-  if (section->target->arch == ::hk::Arch::Host) {
-    llvm::Expected<std::string> cpu = resolveHostCpu(options.hostCpu);
-    if (!cpu)
-      return fail(cpu.takeError());
-    section->cpuFeatures = cpuFeaturesOf(*cpu);
-  }
-  for (FunctionRecord &function : section->functions)
-    for (auto [argument, text] : llvm::zip(
-             function.arguments,
-             argumentValues(module.lookupSymbol<func::FuncOp>(function.name))))
-      argument.values = text;
+  else if (failed(describeHost(*section)))
+    return failure();
   return section;
 }
 
-LogicalResult Work::addSection(StringRef targetName) {
-  FailureOr<Section> section = buildFor(targetName);
-  if (failed(section))
-    return failure();
-  sections.push_back(std::move(*section));
+LogicalResult Work::addSections() {
+  llvm::StringSet<> seen;
+  for (const std::string &target : options.targets) {
+    if (!seen.insert(target).second)
+      return emitError(module.getLoc())
+             << "target '" << target << "' is named twice";
+    FailureOr<Section> section = buildFor(target);
+    if (failed(section))
+      return failure();
+    sections.push_back(std::move(*section));
+  }
   return success();
+}
+
+void Work::printExplanations() const {
+  for (const auto &[target, text] : explanations)
+    llvm::outs() << text;
 }
 
 /// Compiles every kernel. How many registers one needs only its code tells: a
@@ -258,6 +307,78 @@ LogicalResult Work::compileKernels() {
   return success();
 }
 
+/// The file in which the code of a GPU's kernel lies until the link.
+static std::string codeFile(const TemporaryDirectory &folder, size_t section,
+                            size_t kernel) {
+  return folder.file("code" + Twine(section) + "." + Twine(kernel));
+}
+
+/// Writes the IR and the kernels of every section to `folder`; returns the
+/// files that are linked. The code of GPUs is embedded by the tables.
+llvm::Expected<std::vector<std::string>>
+Work::writeSections(const TemporaryDirectory &folder) {
+  std::vector<std::string> inputs;
+  llvm::StringSet<> objects;
+  for (auto [s, section] : llvm::enumerate(sections)) {
+    std::string ir = folder.file("section" + Twine(s) + ".ll");
+    if (llvm::Error error = writeFile(ir, section.llvmIR))
+      return error;
+    inputs.push_back(ir);
+    if (section.target->arch != ::hk::Arch::Host) {
+      for (auto [k, kernel] : llvm::enumerate(section.kernels))
+        if (llvm::Error error =
+                writeFile(codeFile(folder, s, k), kernel.binary))
+          return error;
+      continue;
+    }
+    for (const KernelRecord &kernel : section.kernels) {
+      if (kernel.variants.empty() || kernel.isOfEngine() ||
+          !objects.insert(kernel.variants.front().symbol).second)
+        continue; // two kernels with one text share an object
+      std::string object = folder.file("kernel" + Twine(objects.size()) + ".o");
+      if (llvm::Error error = writeFile(object, kernel.binary))
+        return error;
+      inputs.push_back(object);
+    }
+  }
+  return inputs;
+}
+
+/// Writes the module's tables as C to `folder`; returns the file.
+llvm::Expected<std::string>
+Work::writeTables(const TemporaryDirectory &folder) {
+  std::string path = folder.file("module.c");
+  std::string tables;
+  llvm::raw_string_ostream os(tables);
+  std::string weightsFile =
+      weights.ownFile ? llvm::sys::path::filename(output + ".weights").str()
+                      : "";
+  writeModuleTables(
+      sections, weights.records, weightsFile,
+      [&](const Section &section, const KernelRecord &kernel) {
+        return codeFile(folder, &section - sections.data(),
+                        &kernel - section.kernels.data());
+      },
+      os);
+  if (llvm::Error error = writeFile(path, tables))
+    return error;
+  return path;
+}
+
+/// Writes the output, sealed, and its weights to where they were asked for.
+llvm::Error Work::writeOutputs(StringRef library) {
+  llvm::Expected<std::string> bytes = readFile(library);
+  if (!bytes)
+    return bytes.takeError();
+  for (const std::string &part : {*bytes, ::hk::sealFor(*bytes)})
+    if (llvm::Error error = file->append(part))
+      return error;
+  if (weights.ownFile)
+    if (llvm::Error error = weights.ownFile->commit())
+      return error;
+  return file->commit();
+}
+
 /// Compiles the kernels, writes tables and IR to a private folder and links.
 LogicalResult Work::link() {
   if (failed(checkSameSignatures(module.getLoc(), sections)))
@@ -268,52 +389,12 @@ LogicalResult Work::link() {
   llvm::Expected<TemporaryDirectory> folder = TemporaryDirectory::create();
   if (!folder)
     return fail(folder.takeError());
-  std::string log = folder->file("log");
-  std::vector<std::string> inputs;
-  llvm::StringSet<> objects;
-  for (auto [s, section] : llvm::enumerate(sections)) {
-    std::string ir = folder->file("section" + Twine(s) + ".ll");
-    if (llvm::Error error = writeFile(ir, section.llvmIR))
-      return fail(std::move(error));
-    inputs.push_back(ir);
-    if (section.target->arch != ::hk::Arch::Host) {
-      for (auto [k, kernel] : llvm::enumerate(section.kernels))
-        if (llvm::Error error =
-                writeFile(folder->file("code" + Twine(s) + "." + Twine(k)),
-                          kernel.binary))
-          return fail(std::move(error));
-      continue;
-    }
-    for (const KernelRecord &kernel : section.kernels) {
-      if (kernel.variants.empty() || kernel.isOfEngine() ||
-          !objects.insert(kernel.variants.front().symbol).second)
-        continue; // two kernels with one text share an object
-      std::string object =
-          folder->file("kernel" + Twine(objects.size()) + ".o");
-      if (llvm::Error error = writeFile(object, kernel.binary))
-        return fail(std::move(error));
-      inputs.push_back(object);
-    }
-  }
-
-  std::string tables = folder->file("module.c");
-  std::string tablesText;
-  {
-    llvm::raw_string_ostream os(tablesText);
-    std::string weightsFile =
-        weights.ownFile ? llvm::sys::path::filename(output + ".weights").str()
-                        : "";
-    writeModuleTables(
-        sections, weights.records, weightsFile,
-        [&](const Section &section, const KernelRecord &kernel) {
-          return folder->file("code" + Twine(&section - sections.data()) + "." +
-                              Twine(&kernel - section.kernels.data()));
-        },
-        os);
-  }
-  if (llvm::Error error = writeFile(tables, tablesText))
-    return fail(std::move(error));
-  inputs.push_back(tables);
+  llvm::Expected<std::vector<std::string>> inputs = writeSections(*folder);
+  if (!inputs)
+    return fail(inputs.takeError());
+  llvm::Expected<std::string> tables = writeTables(*folder);
+  if (!tables)
+    return fail(tables.takeError());
 
   std::string linked = folder->file("module.so");
   std::vector<std::string> command{options.clang,
@@ -329,29 +410,21 @@ LogicalResult Work::link() {
                                    "-Wl,--build-id=none",
                                    "-Wl,-z,defs",
                                    "-I" + options.includeDirectory};
-  command.insert(command.end(), inputs.begin(), inputs.end());
-  // A CPU without multiply-adds in one rounding has them from there.
-  command.insert(command.end(), {"-Wl,--as-needed", "-lm", "-o", linked});
-  if (llvm::Error error = runProgram(command, log))
+  command.insert(command.end(), inputs->begin(), inputs->end());
+  // A CPU without multiply-adds in one rounding has them from libm.
+  command.insert(command.end(),
+                 {*tables, "-Wl,--as-needed", "-lm", "-o", linked});
+  if (llvm::Error error = runProgram(command, folder->file("log")))
     return fail(std::move(error));
-  llvm::Expected<std::string> bytes = readFile(linked);
-  if (!bytes)
-    return fail(bytes.takeError());
-  for (const std::string &part : {*bytes, ::hk::sealFor(*bytes)})
-    if (llvm::Error error = file->append(part))
-      return fail(std::move(error));
-  if (weights.ownFile)
-    if (llvm::Error error = weights.ownFile->commit())
-      return fail(std::move(error));
-  if (llvm::Error error = file->commit())
+  if (llvm::Error error = writeOutputs(linked))
     return fail(std::move(error));
   return success();
 }
 
-LogicalResult mlir::hk::compile(ModuleOp source,
-                                const CompileOptions &options) {
-  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(source->clone()));
-  ModuleOp module = *copy;
+/// What is done once for all targets: calls are inlined, weights folded, the
+/// module cut between ranks.
+static LogicalResult prepare(ModuleOp module, const CompileOptions &options,
+                             DecisionLog &exchanges) {
   PassManager once(module.getContext());
   buildInlinePipeline(once);
   if (options.foldWeights && !options.weights.empty()) {
@@ -363,7 +436,6 @@ LogicalResult mlir::hk::compile(ModuleOp source,
     fold.expand = options.expandWeights;
     once.addPass(createHKFoldWeights(fold));
   }
-  DecisionLog exchanges;
   if (!options.mesh.empty()) {
     // Whole weights are folded: slices of what they make are read when a
     // program is made.
@@ -374,53 +446,63 @@ LogicalResult mlir::hk::compile(ModuleOp source,
     once.addPass(createCanonicalizerPass());
     once.addPass(createCSEPass());
   }
-  if (failed(once.run(module)))
-    return failure();
-  Work work{options, module,   resolveLinks(options.output), {}, {}, {}, {}, {},
-            {},      exchanges};
-  auto explain = [&] {
-    for (const auto &[target, text] : work.explanations)
-      llvm::outs() << text;
-  };
+  return once.run(module);
+}
+
+/// Whether nothing is written but what --explain says.
+static bool onlyExplains(const CompileOptions &options) {
+  return options.emit == EmitKind::Shared && options.output == "-" &&
+         options.explain != ExplainKind::None;
+}
+
+/// Refuses a call that asks for nothing, or has no place for what it asks for.
+static LogicalResult checkRequest(ModuleOp module,
+                                  const CompileOptions &options) {
   auto error = [&] { return emitError(module.getLoc()); };
   if (options.targets.empty())
     return error() << "expected at least one target";
-  bool onlyExplain = options.emit == EmitKind::Shared &&
-                     options.output == "-" &&
-                     options.explain != ExplainKind::None;
-  if (options.emit == EmitKind::Shared && options.output == "-" && !onlyExplain)
+  if (options.emit == EmitKind::Shared && options.output == "-" &&
+      !onlyExplains(options))
     return error() << "expected a file for the shared library; pass -o";
   if (llvm::none_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
         return function.isPublic() && !function.isExternal();
       }))
     return error() << "expected a public function with a body; there is "
                       "nothing to compile";
-  if (options.emit == EmitKind::Shared && !onlyExplain) {
+  return success();
+}
+
+LogicalResult mlir::hk::compile(ModuleOp source,
+                                const CompileOptions &options) {
+  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(source->clone()));
+  ModuleOp module = *copy;
+  DecisionLog exchanges;
+  if (failed(prepare(module, options, exchanges)) ||
+      failed(checkRequest(module, options)))
+    return failure();
+  Work work{options, module,   resolveLinks(options.output), {}, {}, {}, {}, {},
+            {},      exchanges};
+  if (options.emit == EmitKind::Shared && !onlyExplains(options)) {
     // Before the long work, so that a wrong name is told at once.
     llvm::Expected<OutputFile> file = OutputFile::create(options.output);
     if (!file)
       return work.fail(file.takeError());
     work.file.emplace(std::move(*file));
   }
-  llvm::StringSet<> seen;
-  for (const std::string &target : options.targets) {
-    if (!seen.insert(target).second)
-      return error() << "target '" << target << "' is named twice";
-    if (failed(work.addSection(target)))
-      return failure();
-  }
+  if (failed(work.addSections()))
+    return failure();
   if (options.emit != EmitKind::Shared) {
-    explain();
+    work.printExplanations();
     if (llvm::Error error = writeText(options.output, work.text))
       return work.fail(std::move(error));
     return success();
   }
-  if (onlyExplain) {
+  if (onlyExplains(options)) {
     // Which tiles are taken depends on the registers of the compiled kernels.
     if (failed(checkSameSignatures(module.getLoc(), work.sections)) ||
         failed(work.compileKernels()))
       return failure();
-    explain();
+    work.printExplanations();
     return success();
   }
   FailureOr<CollectedWeights> weights =
@@ -431,6 +513,6 @@ LogicalResult mlir::hk::compile(ModuleOp source,
   if (weights->ownFile)
     work.weights.ownFile.emplace(std::move(*weights->ownFile));
   LogicalResult linked = work.link();
-  explain();
+  work.printExplanations();
   return linked;
 }
