@@ -51,6 +51,9 @@ Group &groupOf(std::vector<Group> &groups, ArrayRef<Value> sizes) {
   return groups.back();
 }
 
+/// The place of each operation of a function in its order.
+using Steps = DenseMap<Operation *, int64_t>;
+
 struct PlanArenaPass : mlir::hk::impl::HKPlanArenaBase<PlanArenaPass> {
   using HKPlanArenaBase::HKPlanArenaBase;
 
@@ -62,12 +65,16 @@ struct PlanArenaPass : mlir::hk::impl::HKPlanArenaBase<PlanArenaPass> {
   }
 
   LogicalResult plan(func::FuncOp func);
+  LogicalResult collect(memref::AllocOp alloc, const Steps &steps,
+                        OpBuilder &top, IRMapping &hoisted,
+                        std::vector<Group> &groups);
+  Value place(std::vector<Group> &groups, Value workspace, OpBuilder &top);
+  LogicalResult returnTotal(func::FuncOp func, Value total);
   FailureOr<Value> cloneIndex(Value value, OpBuilder &builder, IRMapping &map);
 };
 
 /// First and last step at which the memory of `alloc` is used, through views.
-std::pair<int64_t, int64_t>
-lifeOf(memref::AllocOp alloc, const DenseMap<Operation *, int64_t> &steps) {
+std::pair<int64_t, int64_t> lifeOf(memref::AllocOp alloc, const Steps &steps) {
   int64_t first = steps.lookup(alloc), last = first;
   bool used = false;
   SmallVector<Value> work{alloc.getResult()};
@@ -111,56 +118,39 @@ FailureOr<Value> PlanArenaPass::cloneIndex(Value value, OpBuilder &builder,
   return map.lookup(value);
 }
 
-LogicalResult PlanArenaPass::plan(func::FuncOp func) {
-  Block &entry = func.getBody().front();
-  DenseMap<Operation *, int64_t> steps;
-  SmallVector<memref::AllocOp> allocs;
-  int64_t step = 0;
-  for (Operation &op : entry) {
-    steps[&op] = step++;
-    if (auto alloc = dyn_cast<memref::AllocOp>(op))
-      allocs.push_back(alloc);
+/// Adds `alloc` to the group of its dynamic sizes, which it computes at `top`.
+LogicalResult PlanArenaPass::collect(memref::AllocOp alloc, const Steps &steps,
+                                     OpBuilder &top, IRMapping &hoisted,
+                                     std::vector<Group> &groups) {
+  auto type = alloc.getType();
+  std::optional<::hk::DType> dtype = dtypeOf(type.getElementType());
+  if (!dtype)
+    return alloc.emitOpError("expected an hk element type, got ")
+           << type.getElementType();
+  int64_t elements = 1;
+  for (int64_t size : type.getShape())
+    elements *= ShapedType::isDynamic(size) ? 1 : size;
+  SmallVector<Value> sizes;
+  for (Value size : alloc.getDynamicSizes()) {
+    FailureOr<Value> atTop = cloneIndex(size, top, hoisted);
+    if (failed(atTop))
+      return failure();
+    sizes.push_back(*atTop);
   }
+  Group &group = groupOf(groups, sizes);
+  auto [first, last] = lifeOf(alloc, steps);
+  int64_t bits = elements * ::hk::info(*dtype).bits;
+  int64_t bytes = llvm::alignTo(llvm::divideCeil(bits, 8), kArenaAlignment);
+  group.allocs.push_back(alloc);
+  group.buffers.push_back({bytes, first, last});
+  return success();
+}
 
-  // Sizes are computed once, at the top of the function.
-  OpBuilder top = OpBuilder::atBlockBegin(&entry);
-  Location loc = func.getLoc();
-  IRMapping inRun;
-  for (BlockArgument argument : entry.getArguments())
-    inRun.map(argument, argument);
-
-  std::vector<Group> groups;
-  for (memref::AllocOp alloc : allocs) {
-    auto type = alloc.getType();
-    std::optional<::hk::DType> dtype = dtypeOf(type.getElementType());
-    if (!dtype)
-      return alloc.emitOpError("expected an hk element type, got ")
-             << type.getElementType();
-    int64_t elements = 1;
-    for (int64_t size : type.getShape())
-      elements *= ShapedType::isDynamic(size) ? 1 : size;
-    SmallVector<Value> sizes;
-    for (Value size : alloc.getDynamicSizes()) {
-      FailureOr<Value> hoisted = cloneIndex(size, top, inRun);
-      if (failed(hoisted))
-        return failure();
-      sizes.push_back(*hoisted);
-    }
-    Group &group = groupOf(groups, sizes);
-    auto [first, last] = lifeOf(alloc, steps);
-    int64_t bits = elements * ::hk::info(*dtype).bits;
-    int64_t bytes = llvm::alignTo(llvm::divideCeil(bits, 8), kArenaAlignment);
-    group.allocs.push_back(alloc);
-    group.buffers.push_back({bytes, first, last});
-  }
-  numBuffers += allocs.size();
-
-  auto bytesType = MemRefType::get({ShapedType::kDynamic}, top.getI8Type());
-  if (failed(func.insertArgument(func.getNumArguments(), bytesType,
-                                 DictionaryAttr::get(&getContext()), loc)))
-    return failure();
-  Value workspace = entry.getArguments().back();
-
+/// Makes every temporary a view of the workspace, group after group. Returns
+/// the bytes that they take together, an index computed at `top`.
+Value PlanArenaPass::place(std::vector<Group> &groups, Value workspace,
+                           OpBuilder &top) {
+  Location loc = workspace.getLoc();
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(top, loc, value);
   };
@@ -188,11 +178,11 @@ LogicalResult PlanArenaPass::plan(func::FuncOp func) {
     if (!units)
       bytesStatic += unitBytes;
   }
-  // Only now: the sizes stand before what may be the first of them.
-  for (memref::AllocOp alloc : allocs)
-    alloc.erase();
+  return base;
+}
 
-  // The shape function returns the total as its last result.
+/// Makes the shape function of `func` return `total` as its last result.
+LogicalResult PlanArenaPass::returnTotal(func::FuncOp func, Value total) {
   auto shape = getOperation().lookupSymbol<func::FuncOp>(
       (func.getSymName() + kShapeFunctionSuffix).str());
   if (!shape)
@@ -202,14 +192,48 @@ LogicalResult PlanArenaPass::plan(func::FuncOp func) {
   OpBuilder inShape(ret);
   IRMapping map;
   for (auto [ours, theirs] :
-       llvm::zip(entry.getArguments(), shape.getArguments()))
+       llvm::zip(func.getBody().front().getArguments(), shape.getArguments()))
     map.map(ours, theirs);
-  FailureOr<Value> total = cloneIndex(base, inShape, map);
-  if (failed(total))
+  FailureOr<Value> copied = cloneIndex(total, inShape, map);
+  if (failed(copied))
     return failure();
-  ret.getOperandsMutable().append(*total);
+  ret.getOperandsMutable().append(*copied);
   SmallVector<Type> results(ret.getOperandTypes());
   shape.setFunctionType(FunctionType::get(
       &getContext(), shape.getFunctionType().getInputs(), results));
   return success();
+}
+
+LogicalResult PlanArenaPass::plan(func::FuncOp func) {
+  Block &entry = func.getBody().front();
+  Steps steps;
+  SmallVector<memref::AllocOp> allocs;
+  int64_t step = 0;
+  for (Operation &op : entry) {
+    steps[&op] = step++;
+    if (auto alloc = dyn_cast<memref::AllocOp>(op))
+      allocs.push_back(alloc);
+  }
+
+  // Sizes are computed once, at the top of the function.
+  OpBuilder top = OpBuilder::atBlockBegin(&entry);
+  IRMapping hoisted;
+  for (BlockArgument argument : entry.getArguments())
+    hoisted.map(argument, argument);
+  std::vector<Group> groups;
+  for (memref::AllocOp alloc : allocs)
+    if (failed(collect(alloc, steps, top, hoisted, groups)))
+      return failure();
+  numBuffers += allocs.size();
+
+  auto bytesType = MemRefType::get({ShapedType::kDynamic}, top.getI8Type());
+  if (failed(func.insertArgument(func.getNumArguments(), bytesType,
+                                 DictionaryAttr::get(&getContext()),
+                                 func.getLoc())))
+    return failure();
+  Value total = place(groups, entry.getArguments().back(), top);
+  // Only now: the sizes stand before what may be the first of them.
+  for (memref::AllocOp alloc : allocs)
+    alloc.erase();
+  return returnTotal(func, total);
 }
