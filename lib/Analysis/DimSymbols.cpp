@@ -258,30 +258,43 @@ llvm::DenseMap<Node, Node> DimSymbolsBuilder::foundedExpressions(
   return founded;
 }
 
-void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
-  // Name the classes in the order of their first appearance.
+/// Names of the classes, in the order in which they are asked for.
+struct DimSymbolsBuilder::Names {
+  DimSymbolsBuilder &builder;
   llvm::DenseMap<Node, DimName> names;
   SmallVector<Node> classes; // of the symbols, then of constants with members
-  auto nameOf = [&](Node n) -> DimName {
-    n = find(n);
-    if (nodes[n].constant >= 0)
-      return nodes[n].constant;
+  SmallVector<std::pair<Value, int64_t>> first; // a dim of each symbol
+
+  explicit Names(DimSymbolsBuilder &builder) : builder(builder) {}
+
+  DimName of(Node n) {
+    n = builder.find(n);
+    if (builder.nodes[n].constant >= 0)
+      return builder.nodes[n].constant;
     auto [it, inserted] =
         names.try_emplace(n, -1 - static_cast<int64_t>(classes.size()));
     if (inserted)
       classes.push_back(n);
     return it->second;
-  };
-  SmallVector<std::pair<Value, int64_t>> first; // a dim of each symbol
+  }
+
+  /// Whether `n` is a constant or its class has a name.
+  bool has(Node n) {
+    n = builder.find(n);
+    return builder.nodes[n].constant >= 0 || names.count(n);
+  }
+};
+
+/// Names the given symbols, then the dims of all tensors of the block and what
+/// is known of indices.
+void DimSymbolsBuilder::nameTensors(Block &block, Names &names,
+                                    DimSymbols &result) {
   // Given symbols keep their numbers, also where none or another one, which was
   // found equal, stands for one.
   for (auto [tensor, dim] : given) {
-    if (!tensor || names.count(find(node(tensor, dim))) ||
-        nodes[find(node(tensor, dim))].constant >= 0)
-      nameOf(make());
-    else
-      nameOf(node(tensor, dim));
-    first.push_back({tensor, dim});
+    names.of(!tensor || names.has(node(tensor, dim)) ? make()
+                                                     : node(tensor, dim));
+    names.first.push_back({tensor, dim});
   }
   auto nameTensor = [&](Value value) {
     if (!isa<RankedTensorType>(value.getType()))
@@ -289,9 +302,9 @@ void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
     SmallVector<DimName> &shape = result.shapes[value];
     int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
     for (int64_t dim = 0; dim < rank; ++dim) {
-      shape.push_back(nameOf(node(value, dim)));
-      if (first.size() < classes.size())
-        first.push_back({value, dim});
+      shape.push_back(names.of(node(value, dim)));
+      if (names.first.size() < names.classes.size())
+        names.first.push_back({value, dim});
     }
   };
   for (Value argument : block.getArguments())
@@ -300,49 +313,61 @@ void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
     for (Value value : op.getResults())
       nameTensor(value);
   for (auto &[value, n] : indices) // order-free: only fills a map
-    if (nodes[find(n)].constant >= 0 || names.count(find(n)))
-      result.indices[value] = nameOf(n);
+    if (names.has(n))
+      result.indices[value] = names.of(n);
+}
 
-  std::map<Node, SmallVector<Node>> expressions = preferredExpressions();
-  llvm::DenseMap<Node, Node> founded = foundedExpressions(expressions);
-  auto exprOf = [&](Node n) {
-    SizeExpr expr = *nodes[n].expr;
-    for (Node operand : nodes[n].operands)
-      expr.operands.push_back(nameOf(operand));
-    return expr;
+/// The expression of a node, with names for its operands.
+SizeExpr DimSymbolsBuilder::expressionOf(Node n, Names &names) {
+  SizeExpr expr = *nodes[n].expr;
+  for (Node operand : nodes[n].operands)
+    expr.operands.push_back(names.of(operand));
+  return expr;
+}
+
+/// What must agree at run time: every further expression of a class with its
+/// first one.
+void DimSymbolsBuilder::addGuards(
+    const std::map<Node, SmallVector<Node>> &expressions, Names &names,
+    DimSymbols &result) {
+  auto key = [&](Node n) {
+    return keyOf(nodes[n].expr->kind, nodes[n].operands,
+                 nodes[n].expr->constant);
   };
-  // Operands of an expression may name further classes: the list grows.
-  auto defineClasses = [&] {
-    for (size_t i = result.definitions.size(); i < classes.size(); ++i) {
-      SizeExpr definition;
-      if (auto it = founded.find(classes[i]); it != founded.end())
-        definition = exprOf(it->second);
-      else if (i < first.size())
-        std::tie(definition.value, definition.dim) = first[i];
-      result.definitions.push_back(definition);
-    }
-  };
-  defineClasses();
-  for (auto &[representative, list] : expressions) {
-    // A class that no tensor has needs no guard.
-    if (nodes[representative].constant < 0 && !names.count(representative))
-      continue;
-    std::set<Key> seen;
-    SizeExpr canonical = exprOf(list.front());
-    seen.insert(keyOf(canonical.kind, nodes[list.front()].operands,
-                      canonical.constant));
+  for (const auto &[representative, list] : expressions) {
+    if (!names.has(representative))
+      continue; // no tensor has it
+    SizeExpr canonical = expressionOf(list.front(), names);
+    std::set<Key> seen{key(list.front())};
     for (Node n : ArrayRef<Node>(list).drop_front()) {
       // What the function computes from nothing that is known here.
       if (nodes[n].expr->kind == Kind::Index)
         continue;
-      if (!nodes[n].operands.empty() &&
-          !seen.insert(keyOf(nodes[n].expr->kind, nodes[n].operands,
-                             nodes[n].expr->constant))
-               .second)
+      if (!nodes[n].operands.empty() && !seen.insert(key(n)).second)
         continue;
-      result.assumed.push_back({canonical, exprOf(n)});
+      result.assumed.push_back({canonical, expressionOf(n, names)});
     }
   }
+}
+
+void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
+  Names names(*this);
+  nameTensors(block, names, result);
+  std::map<Node, SmallVector<Node>> expressions = preferredExpressions();
+  llvm::DenseMap<Node, Node> founded = foundedExpressions(expressions);
+  // Operands of an expression may name further classes: the list grows.
+  auto defineClasses = [&] {
+    for (size_t i = result.definitions.size(); i < names.classes.size(); ++i) {
+      SizeExpr definition;
+      if (auto it = founded.find(names.classes[i]); it != founded.end())
+        definition = expressionOf(it->second, names);
+      else if (i < names.first.size())
+        std::tie(definition.value, definition.dim) = names.first[i];
+      result.definitions.push_back(definition);
+    }
+  };
+  defineClasses();
+  addGuards(expressions, names, result);
   defineClasses(); // those that only guards name
 }
 

@@ -73,6 +73,11 @@ private:
   std::map<Node, SmallVector<Node>> preferredExpressions();
   llvm::DenseMap<Node, Node>
   foundedExpressions(const std::map<Node, SmallVector<Node>> &expressions);
+  struct Names;
+  void nameTensors(Block &block, Names &names, DimSymbols &result);
+  SizeExpr expressionOf(Node n, Names &names);
+  void addGuards(const std::map<Node, SmallVector<Node>> &expressions,
+                 Names &names, DimSymbols &result);
   void visit(Operation *op);
   void visitView(Operation *op);
   void visitIndex(Operation *op);

@@ -71,6 +71,8 @@ private:
   void mergeGrouped(Answer &answer, GroupedMatmulOp op, Value value) const;
   void mergeConv(Answer &answer, CausalConv1dOp op, Value value) const;
   void mergeCumsum(Answer &answer, CumsumOp op, Value value);
+  void mergeCacheWrite(Answer &answer, KVCacheWriteOp op, Value value);
+  void mergeSegments(Answer &answer, SegmentsOp op, Value value) const;
   void mergeResults(Answer &answer, Operation *op);
 
   DimSymbols dims;
@@ -239,6 +241,26 @@ void DomainFinder::mergeCumsum(Answer &answer, CumsumOp op, Value value) {
     merge(answer, kind, sums.domain->low, std::move(end));
 }
 
+/// Slots are rows of the cache, which no two tokens write.
+void DomainFinder::mergeCacheWrite(Answer &answer, KVCacheWriteOp op,
+                                   Value value) {
+  if (value != op.getSlots())
+    return mergeResults(answer, op);
+  SmallVector<unsigned> rows{0};
+  llvm::append_range(rows, op.getRowDims());
+  merge(answer, Kind::Distinct, 0, sizes(op.getCache(), rows));
+}
+
+void DomainFinder::mergeSegments(Answer &answer, SegmentsOp op,
+                                 Value value) const {
+  if (value != op.getSegments())
+    return;
+  Kind kind =
+      op.getForm() == SegmentForm::bounds ? Kind::Bounds : Kind::Lengths;
+  Value items = op.getItems();
+  merge(answer, kind, 0, size(items ? items : op.getIds(), 0));
+}
+
 /// An operator that hands integers on, or computes with them.
 void DomainFinder::mergeResults(Answer &answer, Operation *op) {
   for (Value result : op->getResults()) {
@@ -267,6 +289,10 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
     if (value == asked)
       merge(answer, Kind::Uniform, 0, std::move(end));
   };
+  auto handedOn = [&](Value asked) {
+    if (value == asked)
+      mergeResults(answer, use.getOwner());
+  };
   llvm::TypeSwitch<Operation *>(use.getOwner())
       .Case([&](AttentionOp op) { mergeAttention(answer, op, value); })
       .Case([&](MqaLogitsOp op) { mergeLogits(answer, op, value); })
@@ -284,13 +310,7 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
       .Case<ChunkKktOp, ChunkWUOp, ChunkTransitionOp, ChunkOutputOp>(
           [&](auto op) { offsets(op.getOffsets(), op.getKey()); })
       .Case([&](SolveTrilOp op) { offsets(op.getOffsets(), op.getInput()); })
-      .Case([&](KVCacheWriteOp op) {
-        if (value != op.getSlots())
-          return mergeResults(answer, op);
-        SmallVector<unsigned> rows{0};
-        llvm::append_range(rows, op.getRowDims());
-        merge(answer, Kind::Distinct, 0, sizes(op.getCache(), rows));
-      })
+      .Case([&](KVCacheWriteOp op) { mergeCacheWrite(answer, op, value); })
       .Case([&](RopeOp op) {
         index(op.getPositions(), size(op.getCos(), 0));
         index(op.getOffsets(), size(op.getCos(), 0));
@@ -298,20 +318,17 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
       })
       .Case([&](GatherRowsOp op) {
         index(op.getIndices(), size(op.getTable(), 0));
-        if (value == op.getTable())
-          mergeResults(answer, op);
+        handedOn(op.getTable());
       })
       .Case([&](GatherElementsOp op) {
         for (auto [dim, indices] : llvm::enumerate(op.getIndices()))
           index(indices, size(op.getTable(), int64_t(dim)));
-        if (value == op.getTable())
-          mergeResults(answer, op);
+        handedOn(op.getTable());
       })
       .Case([&](GatherLastOp op) {
         int64_t last = cast<ShapedType>(op.getInput().getType()).getRank() - 1;
         index(op.getIndices(), size(op.getInput(), last));
-        if (value == op.getInput())
-          mergeResults(answer, op);
+        handedOn(op.getInput());
       })
       .Case([&](BitmatrixOp op) {
         auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -320,15 +337,7 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
       .Case([&](GroupedMatmulOp op) { mergeGrouped(answer, op, value); })
       .Case([&](HistogramOp op) { index(value, size(op.getResult(), 0)); })
       .Case([&](SortByKeyOp op) { index(value, constant(op.getBins())); })
-      .Case([&](SegmentsOp op) {
-        if (value != op.getSegments())
-          return;
-        Value items = op.getItems();
-        merge(answer,
-              op.getForm() == SegmentForm::bounds ? Kind::Bounds
-                                                  : Kind::Lengths,
-              0, items ? size(items, 0) : size(op.getIds(), 0));
-      })
+      .Case([&](SegmentsOp op) { mergeSegments(answer, op, value); })
       .Default([&](Operation *op) { mergeResults(answer, op); });
 }
 

@@ -25,11 +25,11 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKPLACEOUTPUTS
 #include "hk/Passes/Passes.h.inc"
-#include "llvm/ADT/StringExtras.h"
 } // namespace mlir::hk
 
 using namespace mlir;
@@ -47,25 +47,6 @@ std::string mlir::hk::outputName(func::FuncOp func, unsigned result,
     return name.str();
   return ("out" + Twine(output)).str();
 }
-
-namespace {
-struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
-  void runOnOperation() override {
-    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
-    for (func::FuncOp func : functions) {
-      if (!func.isPublic() || func.isExternal())
-        continue;
-      if (failed(makeShapeFunction(func)) || failed(place(func)))
-        return signalPassFailure();
-    }
-  }
-
-  LogicalResult makeShapeFunction(func::FuncOp func);
-  LogicalResult place(func::FuncOp func);
-  LogicalResult redirect(Value result, Value destination,
-                         const DimSymbols &dims, OpBuilder &builder);
-};
-} // namespace
 
 /// What one side of a guard is, for the error at run time.
 static std::string describe(func::FuncOp func, const DimSymbols &dims,
@@ -107,59 +88,86 @@ static std::string describe(func::FuncOp func, const DimSymbols &dims,
       .str();
 }
 
-/// @f__shape: the guards of @f and the sizes of its outputs.
-LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
-  OpBuilder builder(func);
+namespace {
+/// Writes @f__shape: the guards of @f and the sizes of its outputs.
+class ShapeWriter {
+public:
+  explicit ShapeWriter(func::FuncOp func);
+
+  void writeGuards();
+  /// Fails where a size is not made of dims of arguments.
+  LogicalResult writeSizes();
+
+private:
+  Value copyOf(Value index);
+
+  func::FuncOp func;
+  OpBuilder builder;
+  DimSymbols dims;
+  Block *block; // of the shape function
+  DimResolver resolver;
+  IRMapping again; // sizes that the function computes in ways of its own
+};
+} // namespace
+
+/// Makes an empty shape function behind `func`. Returns its block and leaves
+/// `builder` in front of its return.
+static Block *addShapeFunction(func::FuncOp func, OpBuilder &builder) {
   builder.setInsertionPointAfter(func);
-  Location loc = func.getLoc();
-  auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
   int64_t count = 0;
-  for (Value result : ret.getOperands())
+  for (Value result : func.getBody().front().getTerminator()->getOperands())
     if (!stateArgumentOf(result))
       count += cast<RankedTensorType>(result.getType()).getRank();
-
   auto shape = func::FuncOp::create(
-      builder, loc, (func.getSymName() + kShapeFunctionSuffix).str(),
-      FunctionType::get(&getContext(), func.getArgumentTypes(),
-                        SmallVector<Type>(count, builder.getIndexType())));
+      builder, func.getLoc(), (func.getSymName() + kShapeFunctionSuffix).str(),
+      builder.getFunctionType(
+          func.getArgumentTypes(),
+          SmallVector<Type>(count, builder.getIndexType())));
   shape.setPrivate();
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     shape.setArgAttr(i, bufferization::BufferizationDialect::kWritableAttrName,
                      builder.getBoolAttr(false));
   Block *block = shape.addEntryBlock();
   builder.setInsertionPointToStart(block);
-  auto ret2 = func::ReturnOp::create(builder, loc);
-  builder.setInsertionPoint(ret2);
+  builder.setInsertionPoint(func::ReturnOp::create(builder, func.getLoc()));
+  return block;
+}
 
-  DimSymbols dims(func.getBody().front());
-  DimResolver resolver(
-      builder, loc, dims,
-      [&](OpBuilder &b, Location l, Value argument, int64_t dim) -> Value {
-        unsigned index = cast<BlockArgument>(argument).getArgNumber();
-        return tensor::DimOp::create(b, l, block->getArgument(index), dim);
-      });
-  // Sizes that the function computes in ways of its own are computed again.
-  IRMapping again;
-  std::function<Value(Value)> copyOf = [&](Value index) -> Value {
-    if (Value known = again.lookupOrNull(index))
-      return known;
-    Operation *op = index.getDefiningOp();
-    auto dim = dyn_cast_or_null<tensor::DimOp>(op);
-    if (dim && dim.getConstantIndex()) {
-      again.map(index,
-                resolver.getValue(dim.getSource(), *dim.getConstantIndex()));
-    } else if (op && isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
-      for (Value operand : op->getOperands())
-        copyOf(operand);
-      builder.clone(*op, again);
-    }
-    return again.lookupOrDefault(index);
-  };
-  resolver.setIndexSource(copyOf);
+ShapeWriter::ShapeWriter(func::FuncOp func)
+    : func(func), builder(func), dims(func.getBody().front()),
+      block(addShapeFunction(func, builder)),
+      resolver(builder, func.getLoc(), dims,
+               [this](OpBuilder &b, Location l, Value argument,
+                      int64_t dim) -> Value {
+                 unsigned index = cast<BlockArgument>(argument).getArgNumber();
+                 return tensor::DimOp::create(b, l, block->getArgument(index),
+                                              dim);
+               }) {
+  resolver.setIndexSource([this](Value index) { return copyOf(index); });
+}
+
+/// `index` of the function, computed once more in the shape function.
+Value ShapeWriter::copyOf(Value index) {
+  if (Value known = again.lookupOrNull(index))
+    return known;
+  Operation *op = index.getDefiningOp();
+  auto dim = dyn_cast_or_null<tensor::DimOp>(op);
+  if (dim && dim.getConstantIndex()) {
+    again.map(index,
+              resolver.getValue(dim.getSource(), *dim.getConstantIndex()));
+  } else if (op && isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
+    for (Value operand : op->getOperands())
+      copyOf(operand);
+    builder.clone(*op, again);
+  }
+  return again.lookupOrDefault(index);
+}
+
+void ShapeWriter::writeGuards() {
   for (const DimSymbols::Guard &guard : dims.guards()) {
     Value lhs = resolver.materialize(guard.lhs);
     Value rhs = resolver.materialize(guard.rhs);
-    GuardOp::create(builder, loc, GuardRelation::eq, lhs, rhs,
+    GuardOp::create(builder, func.getLoc(), GuardRelation::eq, lhs, rhs,
                     builder.getStrArrayAttr({describe(func, dims, guard.lhs),
                                              describe(func, dims, guard.rhs)}));
   }
@@ -172,14 +180,17 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
                       guard.getNames());
     guard.erase();
   }
+}
+
+LogicalResult ShapeWriter::writeSizes() {
   SmallVector<Value> sizes;
-  for (Value result : ret.getOperands())
+  for (Value result : func.getBody().front().getTerminator()->getOperands())
     if (!stateArgumentOf(result))
       for (int64_t d = 0,
                    rank = cast<RankedTensorType>(result.getType()).getRank();
            d < rank; ++d)
         sizes.push_back(resolver.getValue(result, d));
-  ret2->setOperands(sizes);
+  block->getTerminator()->setOperands(sizes);
   auto isOutside = [&](Value size) { return size.getParentBlock() != block; };
   for (Operation &op : *block)
     if (llvm::any_of(op.getOperands(), isOutside))
@@ -188,6 +199,26 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
              << " to be made of dims of its arguments by arith";
   return success();
 }
+
+namespace {
+struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp func : functions) {
+      if (!func.isPublic() || func.isExternal())
+        continue;
+      ShapeWriter shape(func);
+      shape.writeGuards();
+      if (failed(shape.writeSizes()) || failed(place(func)))
+        return signalPassFailure();
+    }
+  }
+
+  LogicalResult place(func::FuncOp func);
+  LogicalResult redirect(Value result, Value destination,
+                         const DimSymbols &dims, OpBuilder &builder);
+};
+} // namespace
 
 /// The operator that makes what `view` shows, through further views.
 static Operation *producerOf(Operation *view) {
