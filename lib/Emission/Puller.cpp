@@ -428,13 +428,16 @@ void Puller::store(unsigned operand, Args position, int vec, const Expr &vector,
   auto stream = streamed.find(operand);
   bool streams = !masked && stored.rounded && stream != streamed.end();
   bool quotients = !masked && stored.scale;
-  StringRef function = masked                       ? "storeMasked"
-                       : streams                    ? "storeStreamed"
-                       : stored.rounded             ? "storeExact"
-                       : stored.numbers             ? "storeNumbers"
-                       : quotients && stored.within ? "storeWithin"
-                       : quotients                  ? "storeQuotients"
-                                                    : "store";
+  // An infinity of a rounded value is one; of others it is saturated.
+  bool mayBeInf = isa<Float8E5M2Type>(elementTypeOf(argument));
+  StringRef function = masked && stored.rounded && mayBeInf ? "storeMaskedExact"
+                       : masked                             ? "storeMasked"
+                       : streams                            ? "storeStreamed"
+                       : stored.rounded                     ? "storeExact"
+                       : stored.numbers                     ? "storeNumbers"
+                       : quotients && stored.within         ? "storeWithin"
+                       : quotients                          ? "storeQuotients"
+                                                            : "store";
   out.lineIf(storeGuard, function + accessText(argument, position, vec) + ", " +
                              (masked ? lanes.text + ", " : "") + vector.text +
                              (streams ? ", " + stream->second : "") +

@@ -315,8 +315,8 @@ LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
                  builder.getNamedAttr(kOutputAttrName, builder.getUnitAttr())}),
             result.getLoc())))
       return failure();
-    // Without elements nothing is written.
-    if (result.getDefiningOp<tensor::EmptyOp>())
+    // Without elements nothing is written, whatever views show of it.
+    if (isa_and_nonnull<tensor::EmptyOp>(producerOf(result.getDefiningOp())))
       operand.set(func.getArgument(index));
     else if (failed(redirect(result, func.getArgument(index), dims, builder)))
       return failure();

@@ -8,6 +8,9 @@
 // RUN: hk-run %t.so --function=turned --random=1 --check=%s | FileCheck %s
 // RUN: env HK_EMU_CHIP=gfx942 HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so hk-run %t.so --device=hip:0 --function=sum --check=%s | FileCheck %s
 // RUN: env HK_EMU_CHIP=gfx950 HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so hk-run %t.so --device=hip:0 --function=topk --check=%s | FileCheck %s
+// RUN: hk-run %t.so --function=viewed --check=%s | FileCheck %s
+// RUN: hk-run %t.so --function=narrow --dim=x.0=3 --check=%s | FileCheck %s
+// RUN: env HK_EMU_CHIP=gfx942 HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so hk-run %t.so --device=hip:0 --function=narrow --dim=x.0=3 --poison --check=%s | FileCheck %s
 // CHECK: all within their bounds
 // INFO: "sections"
 // INFO: "name": "softmax"
@@ -44,4 +47,21 @@ func.func @turned(%x: tensor<2x0x4xf32>) -> tensor<2x1x4xf32> {
   %c = tensor.collapse_shape %y [[0], [1, 2]] : tensor<2x4x1xf32> into tensor<2x4xf32>
   %z = tensor.expand_shape %c [[0], [1, 2]] output_shape [2, 1, 4] : tensor<2x4xf32> into tensor<2x1x4xf32>
   return %z : tensor<2x1x4xf32>
+}
+// A result that is a view of what no kernel makes.
+func.func @viewed(%x: tensor<0x6xf32>) -> (tensor<0xf32>, tensor<0x2x3xf32>) {
+  %y = hk.neg %x : tensor<0x6xf32>
+  %c = tensor.collapse_shape %y [[0, 1]] : tensor<0x6xf32> into tensor<0xf32>
+  %e = tensor.expand_shape %y [[0], [1, 2]] output_shape [0, 2, 3] : tensor<0x6xf32> into tensor<0x2x3xf32>
+  return %c, %e : tensor<0xf32>, tensor<0x2x3xf32>
+}
+// Rows of one column and of none in one kernel.
+func.func @narrow(%x: tensor<?x1xf32>) -> (tensor<?x1xbf16>, tensor<?x0xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x1xf32>
+  %a = hk.abs %x : tensor<?x1xf32>
+  %none = tensor.extract_slice %a[0, 0] [%n, 0] [1, 1] : tensor<?x1xf32> to tensor<?x0xf32>
+  %y = hk.neg %a : tensor<?x1xf32> -> tensor<?x1xbf16>
+  %z = hk.exp %none : tensor<?x0xf32>
+  return %y, %z : tensor<?x1xbf16>, tensor<?x0xf32>
 }

@@ -26,7 +26,8 @@ static constexpr int64_t kStripSlots = 4;
 
 bool RowEmitter::fillsGrid(const RowLoop &loop) const {
   int64_t piece = threadsPerRow * loop.slots;
-  if (!loop.chunks || *loop.chunks % piece != 0)
+  // Nothing is to be stored of no chunks.
+  if (!loop.chunks || *loop.chunks == 0 || *loop.chunks % piece != 0)
     return false;
   for (const RowStore &store : plan.stores()) {
     std::optional<int64_t> flat = RowPlan::flatSize(store.local);
@@ -62,7 +63,8 @@ int64_t RowEmitter::lineOf(const RowLoop &loop) const {
 void RowEmitter::planPiece(RowLoop &loop, std::optional<int64_t> flat) const {
   // A short row is done by the first of the blocks that split the longest.
   if (loop.chunks)
-    loop.slots = std::min<int64_t>(loop.slots, loop.rounds);
+    loop.slots =
+        std::max<int64_t>(1, std::min<int64_t>(loop.slots, loop.rounds));
   loop.form = RowLoopForm::Piece;
   loop.piece = piecesFirst(plan, target)  ? "piece"
                : votes() && hasOnePiece() ? "0"

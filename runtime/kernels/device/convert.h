@@ -276,7 +276,11 @@ template <DType D, int V> HK_DEV Packed<D, V> packExact(Carrier<D, V> x) {
     return convertTo<u16, V>(bitCast<Vec<u32, V>>(x) >> 16);
   else if constexpr (D == DType::F8E8M0FNU) // what decodeE8M0 makes
     return convertTo<u8, V>(bitCast<Vec<u32, V>>(x) >> 23);
-  else
+  else if constexpr (D == DType::F8E5M2) { // the upper half of an f16
+    // An infinity stays one, which pack would take for a number out of range.
+    Vec<f16, V> halves = convertTo<f16, V>(x);
+    return convertTo<u8, V>(bitCast<Vec<u16, V>>(halves) >> 8);
+  } else
     return pack<D, V>(x);
 }
 

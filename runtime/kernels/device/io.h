@@ -106,18 +106,31 @@ HK_DEV Carrier<D, V> loadMasked(Global<const Storage<D>> p, i64 i, i64 count) {
       p[i + e];
   return unpack<D, V>(raw);
 }
-template <DType D, int V, int ALIGN = kBytes<D, V>>
-HK_DEV void storeMasked(Global<Storage<D>> p, i64 i, i64 count,
-                        Carrier<D, V> v) {
-  if (count >= V)
-    return store<D, V, ALIGN>(p, i, v);
-  Packed<D, V> raw = pack<D, V>(v);
+/// The first `count` of V elements as they lie in memory.
+template <DType D, int V>
+HK_DEV void storeFirst(Global<Storage<D>> p, i64 i, i64 count,
+                       Packed<D, V> raw) {
   if constexpr (isPacked(D)) {
     i >>= 1;
     count >>= 1;
   }
   HK_UNROLL for (int e = 0; e < kUnits<D, V>; ++e) if (e < count) p[i + e] =
       raw[e];
+}
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void storeMasked(Global<Storage<D>> p, i64 i, i64 count,
+                        Carrier<D, V> v) {
+  if (count >= V)
+    return store<D, V, ALIGN>(p, i, v);
+  storeFirst<D, V>(p, i, count, pack<D, V>(v));
+}
+/// storeMasked of values that are rounded to D already.
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void storeMaskedExact(Global<Storage<D>> p, i64 i, i64 count,
+                             Carrier<D, V> v) {
+  if (count >= V)
+    return storeExact<D, V, ALIGN>(p, i, v);
+  storeFirst<D, V>(p, i, count, packExact<D, V>(v));
 }
 
 /// One element as a scalar carrier.

@@ -141,14 +141,24 @@ HK_DEV Carrier<D, V> loadMasked(Global<const Storage<D>> p, i64 i,
 }
 
 template <DType D, int V, int ALIGN>
-HK_DEV void storeMasked(Global<Storage<D>> p, i64 i, LaneRange lanes,
-                        Carrier<D, V> v) {
-  Packed<D, V> raw = pack<D, V>(v);
+HK_DEV void storeLanes(Global<Storage<D>> p, i64 i, LaneRange lanes,
+                       Packed<D, V> raw) {
   if (ALIGN >= kShiftedAlign<Storage<D>, V> && lanes.row.even &&
       lanes.isWhole(V))
     return storePacked<D, V, ALIGN>(p, i, raw);
   HK_UNROLL for (int e = 0; e < V; ++e) if (hasLane(lanes, e)) p[i + e] =
       raw[e];
+}
+template <DType D, int V, int ALIGN>
+HK_DEV void storeMasked(Global<Storage<D>> p, i64 i, LaneRange lanes,
+                        Carrier<D, V> v) {
+  storeLanes<D, V, ALIGN>(p, i, lanes, pack<D, V>(v));
+}
+/// storeMasked of values that are rounded to D already.
+template <DType D, int V, int ALIGN>
+HK_DEV void storeMaskedExact(Global<Storage<D>> p, i64 i, LaneRange lanes,
+                             Carrier<D, V> v) {
+  storeLanes<D, V, ALIGN>(p, i, lanes, packExact<D, V>(v));
 }
 
 } // namespace hk
