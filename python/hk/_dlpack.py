@@ -5,6 +5,7 @@ read-only ones and ml_dtypes' types, which NumPy's own DLPack refuses). Nothing 
 """
 
 import ctypes as c
+import sys
 import typing
 
 from . import _abi, _dtypes
@@ -13,6 +14,7 @@ from .errors import InvalidArgument
 _HOST, _CUDA, _ROCM = 1, 2, 10
 _UNSIGNED = 1
 _READ_ONLY = 1
+_NAMES = b"dltensor", b"dltensor_versioned"
 
 
 class View(typing.NamedTuple):
@@ -45,16 +47,14 @@ _get_pointer = c.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype, _get_pointer.argtypes = c.c_void_p, [c.py_object, c.c_char_p]
 _is_valid = c.pythonapi.PyCapsule_IsValid
 _is_valid.restype, _is_valid.argtypes = c.c_int, [c.py_object, c.c_char_p]
-_raw_is_valid = c.PYFUNCTYPE(c.c_int, c.c_void_p, c.c_char_p)(
-    ("PyCapsule_IsValid", c.pythonapi))
-_raw_get_pointer = c.PYFUNCTYPE(c.c_void_p, c.c_void_p, c.c_char_p)(
-    ("PyCapsule_GetPointer", c.pythonapi))
 _new_capsule = c.pythonapi.PyCapsule_New
 _new_capsule.restype = c.py_object
 _new_capsule.argtypes = [c.c_void_p, c.c_char_p, c.c_void_p]
 
 
 def _view_torch(value: typing.Any) -> View:
+    if type(value).__name__ == "FakeTensor":
+        raise InvalidArgument("expected a tensor with data, got a FakeTensor, which only has a shape")
     name = str(value.dtype).removeprefix("torch.")
     if value.is_neg() or value.is_conj():
         raise InvalidArgument("expected the elements in memory, got a view that negates or "
@@ -78,6 +78,11 @@ def _view_torch(value: typing.Any) -> View:
 
 
 def _view_numpy(value: typing.Any) -> View:
+    if hasattr(value, "mask"):
+        raise InvalidArgument("expected an array without a mask, whose elements all count; use "
+                              "filled()")
+    if not hasattr(value, "ctypes"):  # A number of NumPy's own.
+        value = sys.modules["numpy"].asarray(value)
     name = value.dtype.name
     if name in ("uint8", "uint16"):
         code, bits = _UNSIGNED, value.dtype.itemsize * 8
@@ -97,9 +102,12 @@ def _view_numpy(value: typing.Any) -> View:
 
 def _view_capsule(value: typing.Any) -> View:
     try:
-        capsule = value.__dlpack__(max_version=(1, 0))
-    except TypeError:
-        capsule = value.__dlpack__()
+        try:
+            capsule = value.__dlpack__(max_version=(1, 0))
+        except TypeError:
+            capsule = value.__dlpack__()
+    except Exception as error:  # Whatever a library raises that cannot export its tensor.
+        raise InvalidArgument(f"__dlpack__ of {type(value).__name__} says: {error}") from error
     if _is_valid(capsule, b"dltensor_versioned"):
         pointer = _get_pointer(capsule, b"dltensor_versioned")
         managed = _ManagedVersioned.from_address(pointer)
@@ -123,6 +131,8 @@ def _view_capsule(value: typing.Any) -> View:
 
 def view(value: typing.Any) -> View:
     """Borrows a tensor of any library."""
+    if hasattr(value, "_lend"):  # An hk.Tensor, which needs no capsule.
+        return value._lend()
     kind = type(value).__module__.partition(".")[0]
     if hasattr(value, "data_ptr") and hasattr(value, "stride"):  # torch, parameters included
         try:
@@ -149,6 +159,7 @@ def as_argument(value: View, dtype: _dtypes.DType) -> View:
     return value._replace(code=dtype.code) if value.bits == dtype.bits else value
 
 
+# What is lent, by its address: the struct, the sizes, who holds the memory, and the capsule.
 _exported: dict[int, tuple] = {}
 
 
@@ -157,19 +168,39 @@ def _release(address: int) -> None:
     _exported.pop(address, None)
 
 
-@c.PYFUNCTYPE(None, c.c_void_p)
-def _destroy(capsule: int) -> None:
-    # A consumer renames the capsule and calls the deleter itself.
-    if _raw_is_valid(capsule, b"dltensor"):
-        _exported.pop(_raw_get_pointer(capsule, b"dltensor"), None)
+def _holders(lent: tuple) -> int:
+    """How many hold the capsule of a tuple; as many as count here where nobody else does."""
+    return sys.getrefcount(lent[-1])
+
+
+_NOBODY_ELSE = _holders((object(),))
+_waiting: list[int] = []  # Addresses of capsules that nobody had taken when one was made last.
+
+
+def _drop_unused() -> None:
+    """Forgets capsules that nobody else holds and nobody took. They have no destructor that would:
+    one of Python's fails where it is called while a consumer's error is on its way."""
+    for address in _waiting[:]:
+        lent = _exported.get(address)
+        if lent is None or not any(_is_valid(lent[-1], name) for name in _NAMES):
+            _waiting.remove(address)  # Taken: the consumer calls the deleter.
+        elif _holders(lent) == _NOBODY_ELSE:
+            _waiting.remove(address)
+            _exported.pop(address)
 
 
 def export(data: int, device: tuple[int, int], dtype: _dtypes.DType, shape: tuple[int, ...],
-           owner: object) -> object:
-    """A DLPack capsule of memory that `owner` holds."""
+           owner: object, *, versioned: bool = False) -> object:
+    """A DLPack capsule of memory that `owner` holds. Consumers take what is not `versioned` for
+    memory that may not be written."""
+    _drop_unused()
     sizes = (c.c_int64 * max(len(shape), 1))(*shape)
     tensor = _abi.DLTensor(data, *device, len(shape), dtype.code, dtype.bits, 1, sizes, None, 0)
-    managed = _Managed(tensor, None, c.cast(_release, c.c_void_p))
+    deleter = c.cast(_release, c.c_void_p)
+    managed = (_ManagedVersioned(_Version(1, 0), None, deleter, 0, tensor) if versioned
+               else _Managed(tensor, None, deleter))
     address = c.addressof(managed)
-    _exported[address] = (managed, sizes, owner)
-    return _new_capsule(address, b"dltensor", c.cast(_destroy, c.c_void_p))
+    capsule = _new_capsule(address, _NAMES[versioned], None)
+    _exported[address] = (managed, sizes, owner, capsule)
+    _waiting.append(address)
+    return capsule

@@ -46,7 +46,11 @@ class _Frame:
     def set(self, index: int, value: typing.Any) -> tuple[int, ...]:
         """Points argument `index` at a tensor; returns its shape."""
         argument, tensor = self.function.arguments[index], self.tensors[index]
-        view = _dlpack.as_argument(_dlpack.view(value), _dtypes.BY_NAME[argument.dtype])
+        try:
+            view = _dlpack.as_argument(_dlpack.view(value), _dtypes.BY_NAME[argument.dtype])
+        except InvalidArgument as error:
+            raise InvalidArgument(f"function '{self.function.name}', {argument.role} "
+                                  f"'{argument.name}': {error}") from error.__cause__
         rank = len(view.shape)
         if rank != len(argument.shape):
             raise InvalidArgument(f"function '{self.function.name}', {argument.role} "
@@ -164,6 +168,10 @@ class Function:
             frame.release()
         return results
 
+    def __reduce__(self) -> typing.NoReturn:
+        raise TypeError("a function of an hk.Module belongs to its process; load the module again "
+                        "there, with hk.load")
+
     def bind(self, *args: typing.Any, out: typing.Any = None, **kwargs: typing.Any) -> BoundCall:
         """Fixes the tensors of a call; the outputs are allocated once."""
         frame = _Frame(self)
@@ -241,6 +249,9 @@ class Module:
     def info(self) -> dict:
         """The module's description of itself: functions, kernels, targets, weights."""
         return self._info
+
+    def __reduce__(self) -> typing.NoReturn:
+        raise TypeError("an hk.Module belongs to its process; load it again there, with hk.load")
 
     def __getitem__(self, name: str) -> Function:
         if name not in self.functions:

@@ -1,7 +1,9 @@
 """The package over the C interface: tensors in and out, errors, threads, lifetimes."""
 
+import copy
 import gc
 import pathlib
+import pickle
 import subprocess
 import sys
 import threading
@@ -90,10 +92,59 @@ def test_unused_capsules_are_freed(module):
 
     tensor = module.add(numbers(1), numbers(1)).sum
     before = len(_dlpack._exported)
-    capsules = [tensor.__dlpack__() for _ in range(5)]
+    capsules = [tensor.__dlpack__(max_version=v) for v in (None, (1, 0), (0, 8), None, (1, 1))]
     assert len(_dlpack._exported) == before + 5
     del capsules
+    array = np.from_dlpack(tensor)  # The next one that is made finds them.
+    assert len(_dlpack._exported) == before + 1
+    del array
     assert len(_dlpack._exported) == before
+
+
+def test_a_consumer_that_fails_says_why(module):
+    """NumPy has no bf16: its own error arrives, and the memory is given back."""
+    double = module.both(np.zeros((2, 8), np.uint16)).double
+    with pytest.raises((RuntimeError, BufferError), match="(?i)dtype"):
+        np.from_dlpack(double)
+    with pytest.raises(TypeError, match=r"NumPy has no bf16; numpy\(\) gives its raw bits"):
+        np.asarray(double)
+
+
+def test_results_are_arrays(module):
+    """Copied, shared, or taken for what numpy.asarray asks for."""
+    result = module.add(numbers(3), numbers(3)).sum
+    shared, copied = np.from_dlpack(result), np.from_dlpack(result, copy=True)
+    assert shared.flags.writeable and np.asarray(result).dtype == np.float32
+    shared[0, 0] = 7
+    assert result.numpy()[0, 0] == 7 and copied[0, 0] == 0
+    assert np.asarray(result, dtype=np.float64)[0, 0] == 7 and np.sum(result) == np.sum(shared)
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_memory_belongs_to_a_process(module, how):
+    """A copy of addresses would be freed twice, or be another process's."""
+    for thing in (module, module.add, module.device, module.add(numbers(1), numbers(1)).sum):
+        with pytest.raises(TypeError, match="process"):
+            how(thing)
+
+
+@pytest.mark.parametrize(("shape", "text"), [
+    ((-1, 3), "sizes of at least 0, got .-1, 3."), ((2.5,), "whole numbers, got"),
+    ((1 << 60, 1 << 10), f"no memory has {1 << 72} bytes")])
+def test_shapes_that_no_tensor_has(module, shape, text):
+    with pytest.raises(hk.Error, match=text):
+        module.device.empty(shape, "f32")
+    assert module.device.empty(5, "f32").shape == (5,)
+
+
+def test_wrong_names_of_types_and_devices(module):
+    for call in (module.device.empty, module.device.zeros):
+        with pytest.raises(hk.InvalidArgument, match="no element type 'float32'; one of f32,"):
+            call((1,), "float32")
+    with pytest.raises(hk.InvalidArgument, match="no element type 'float32'; one of f32,"):
+        module.device.tensor(numbers(1), "float32")
+    with pytest.raises(hk.InvalidArgument, match="expected a device as .* got 3"):
+        hk.load(module.path, device=3)
 
 
 def test_threads(module):
@@ -145,8 +196,10 @@ def test_info_profile_and_repr(module, compiled):
     (lambda m: m.add(numbers(2), numbers(2), numbers(2)), "at most 2 tensors, got 3"),
     (lambda m: m.add(numbers(2), z=numbers(2)), "no input 'z'; it has x, y"),
     (lambda m: m.add(numbers(2), x=numbers(2)), "input 'x' is given twice"),
-    (lambda m: m.add(numbers(2), [1.0]), "expected a tensor with __dlpack__"),
-    (lambda m: m.add(numbers(2), numbers(2).astype(np.float64)), "no element type like NumPy's"),
+    (lambda m: m.add(numbers(2), [1.0]), "'add', input 'y': expected a tensor with __dlpack__"),
+    (lambda m: m.add(numbers(2), numbers(2).astype(np.float64)), "input 'y': hk has no element type"),
+    (lambda m: m.add(numbers(2), np.float32(1)), "input 'y': expected rank 2"),
+    (lambda m: m.add(numbers(2), np.ma.array(numbers(2), mask=numbers(2) > 1)), "without a mask"),
     (lambda m: m.add(numbers(2), numbers(2).astype(np.int32)), "expected dtype f32, got i32"),
     (lambda m: m.add(numbers(2), numbers(2)[0]), r"input 'y': expected rank 2"),
     (lambda m: m.add(numbers(2), numbers(3)), "x dim 0|dim 0"),
@@ -173,7 +226,14 @@ def test_tensors_without_their_elements_in_memory(module):
         def __dlpack_device__(self):
             return 1, 0
 
-    for other, text in ((torch._neg_view(x), r"resolve_neg\(\)"), (Taken(), "of Taken gives no"),
+    class Fails(Taken):
+        def __dlpack__(self, **_):
+            raise BufferError("on another device")
+
+    with torch._subclasses.FakeTensorMode():
+        fake = torch.ones(2, 8)
+    for other, text in ((Fails(), "input 'y': __dlpack__ of Fails says: on another"),
+                        (fake, "input 'y': .* got a FakeTensor"), (torch._neg_view(x), r"resolve_neg\(\)"), (Taken(), "of Taken gives no"),
                         (x.to_sparse(), "layout torch.sparse_coo"), (x.to("meta"), "got meta")):
         with pytest.raises(hk.InvalidArgument, match=text):
             module.add(x, other)
