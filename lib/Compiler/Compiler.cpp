@@ -13,7 +13,6 @@
 
 #include "hk/Compiler/Compiler.h"
 #include "Explain.h"
-#include "Files.h"
 #include "KernelCompiler.h"
 #include "ModuleTables.h"
 #include "ObjectCheck.h"
@@ -27,6 +26,7 @@
 #include "hk/Passes/Passes.h"
 #include "hk/Passes/Pipelines.h"
 #include "hk/Runtime/Seal.h"
+#include "hk/Support/Files.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"

@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelCache.h"
-#include "Files.h"
 #include "hk/Runtime/Seal.h"
+#include "hk/Support/Files.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

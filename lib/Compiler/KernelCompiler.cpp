@@ -10,10 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelCompiler.h"
-#include "Files.h"
 #include "ObjectCheck.h"
 #include "Process.h"
 #include "hk/Contract/CpuTiles.h"
+#include "hk/Support/Files.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"

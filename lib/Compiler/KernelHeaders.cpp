@@ -13,8 +13,8 @@
 
 #include "KernelHeaders.h"
 
-#include "Files.h"
 #include "KernelCache.h"
+#include "hk/Support/Files.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

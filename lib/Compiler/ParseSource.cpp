@@ -83,8 +83,10 @@ OwningOpRef<ModuleOp> mlir::hk::parseSource(StringRef path,
                                             MLIRContext *context) {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
   if (!file) {
-    emitError(UnknownLoc::get(context), "cannot read '")
-        << path << "': " << file.getError().message();
+    emitError(FileLineColLoc::get(context, path, /*line=*/0, /*column=*/0),
+              "cannot read '")
+        << path << "': " << file.getError().message()
+        << "; name a file of MLIR, or - for standard input";
     return nullptr;
   }
   sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());

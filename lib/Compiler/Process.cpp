@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Process.h"
-#include "Files.h"
+#include "hk/Support/Files.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

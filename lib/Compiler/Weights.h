@@ -15,9 +15,9 @@
 #ifndef HK_LIB_COMPILER_WEIGHTS_H
 #define HK_LIB_COMPILER_WEIGHTS_H
 
-#include "Files.h"
 #include "Section.h"
 #include "hk/Compiler/Compiler.h"
+#include "hk/Support/Files.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -117,6 +117,42 @@ def test_a_model_that_generates_no_text(folder, tmp_path, monkeypatch, capsys):
     assert "is a BertModel, which generates no text; hk import makes" in capsys.readouterr().err
 
 
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"hk {hk.__version__}\n"
+
+
+@pytest.mark.parametrize(("line", "text"), [
+    (["import", "{}/none", "-o", "{}/m.mlir"], "no such file or folder: '.*none'"),
+    (["import", "{}", "-o", "{}/m.mlir"], "neither a GGUF file .* config.json; .* also takes NAME.onnx"),
+    (["report", "{}/m.mlir", "-o", "{}/m.mlir"], "cannot write '.*m.mlir': it is '.*', which is read"),
+    (["report", "{}/m.html"], "cannot write '.*m.html': it is '.*', which is read"),
+    (["report", "{}/m.mlir", "--weights={}/none"], "cannot read the weights file '.*none'"),
+    (["report", "{}/m.txt"], "not what hk-compile .*; the name of a model ends with .mlir")])
+def test_wrong_files(source, tmp_path, capsys, line, text):
+    for name in ("m.mlir", "m.html", "m.txt"):
+        (tmp_path / name).write_text(source)
+    assert cli.main([word.format(tmp_path) for word in line]) == 1
+    assert re.search(text, capsys.readouterr().err)
+    assert (tmp_path / "m.mlir").read_text() == (tmp_path / "m.html").read_text() == source
+
+
+def test_a_page_is_whole_or_not_there(tmp_path, monkeypatch):
+    """A full disk leaves what was there."""
+    page = tmp_path / "page.html"
+    page.write_text("before")
+
+    def full(path, _):
+        path.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(page), "write_text", full)
+    with pytest.raises(hk.InvalidArgument, match="page.html': No space left on device; name a file"):
+        cli._write(page, "after")
+    assert os.listdir(tmp_path) == ["page.html"] and page.read_bytes() == b"before"
+
+
 def test_tools():
     for tool, text in (("compile", "hk ahead-of-time compiler"), ("run", "usage: hk-run")):
         done = subprocess.run([sys.executable, "-m", "hk.cli", tool, "--help"], text=True,

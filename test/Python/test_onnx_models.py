@@ -357,3 +357,30 @@ def test_external_weights(tmp_path):
     x = b.random.standard_normal((3, 16)).astype(np.float32)
     np.testing.assert_allclose(compiled(tmp_path / "m.onnx").m(x).y.numpy(), x @ b.weights["w"],
                                rtol=0, atol=1e-5)
+
+
+def test_what_it_writes_is_no_file_that_it_reads(tmp_path):
+    """A model stays as it is, the graph and its weights have files of their own, and neither is
+    there without the other."""
+    b = Builder(4)
+    b.rename(b.op("MatMul", ["x", b.matrix("w", 64, 64)]), "y")
+    path = tmp_path / "m.onnx"
+    b.save(path, [("x", T.FLOAT, ["n", 64])], [("y", T.FLOAT, ["n", 64])], 17)
+    other = tmp_path / "w.safetensors"
+    other.write_bytes(path.read_bytes())
+    (tmp_path / "folder.mlir").mkdir()
+    before = path.read_bytes()
+    for model, output, text in (
+            (path, path, "m.onnx', which is read; name another file"),
+            (other, tmp_path / "w.mlir", "w.safetensors', which is read; name another file"),
+            (path, tmp_path / "v.safetensors", "the weights go there; name the graph MODEL.mlir"),
+            (path, tmp_path / "folder.mlir", "it is a folder; name a file"),
+            (path, tmp_path / "none" / "m.mlir", "m.safetensors': No such file or directory"),
+            (path, "/dev/full", "the model has weights: name an output file with -o")):
+        done = subprocess.run([_paths.tool("hk-import"), model, "-o", output], check=False,
+                              capture_output=True, text=True)
+        assert done.returncode == 1 and text in done.stderr, done.stderr
+        assert done.stderr.startswith("hk-import: error: ")
+    assert path.read_bytes() == other.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.mlir", "m.onnx", "w.safetensors"]
+    assert "--dim=rows: the model has no open size of this name; it has n" in refusal(path, "--dim=rows=3")

@@ -11,9 +11,12 @@
 
 #include "hk/Compiler/Compiler.h"
 #include "hk/Compiler/ParseSource.h"
+#include "hk/Support/Files.h"
+#include "hk/Support/Version.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
@@ -100,9 +103,29 @@ struct CommandLine {
   cl::opt<unsigned> jobs{"j", cl::Prefix, cl::init(0), cl::cat(category),
                          cl::desc("Parallel compilations; 0: all cores")};
 
+  /// Fails where an option names what cannot be.
+  llvm::Error check() const;
   CompileOptions options() const;
 };
 } // namespace
+
+llvm::Error CommandLine::check() const {
+  if (mesh.getNumOccurrences() && mesh.empty())
+    return llvm::createStringError("--mesh expects a mesh as \"tp=2,ep=4\", "
+                                   "but got ''; leave it out for a "
+                                   "module of one rank");
+  if (!weights.empty())
+    if (std::error_code error = llvm::sys::fs::access(
+            weights.getValue(), llvm::sys::fs::AccessMode::Exist))
+      return llvm::createStringError(error,
+                                     "error: cannot read the weights file '" +
+                                         weights + "': " + error.message());
+  for (llvm::StringRef read : {input.getValue(), weights.getValue()})
+    if (llvm::Error error = requireOther(output, read))
+      return llvm::createStringError("error: " +
+                                     llvm::toString(std::move(error)));
+  return llvm::Error::success();
+}
 
 /// What the parsed options say.
 CompileOptions CommandLine::options() const {
@@ -131,13 +154,13 @@ CompileOptions CommandLine::options() const {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  setVersionPrinter();
   std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
   CommandLine line;
   cl::HideUnrelatedOptions(line.category);
   cl::ParseCommandLineOptions(argc, argv, "hk ahead-of-time compiler\n");
-  if (line.mesh.getNumOccurrences() && line.mesh.empty()) {
-    llvm::errs() << "hk-compile: --mesh expects a mesh as \"tp=2,ep=4\", but "
-                    "got ''; leave it out for a module of one rank\n";
+  if (llvm::Error error = line.check()) {
+    llvm::errs() << "hk-compile: " << llvm::toString(std::move(error)) << "\n";
     return 1;
   }
 

@@ -12,11 +12,16 @@
 #include "Command.h"
 
 #include "llvm/Demangle/Demangle.h"
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 namespace hk::emu {
 
@@ -49,6 +54,7 @@ const char kUsage[] =
     "of\n"
     "                         two files that HK_EMU_TIMING named\n"
     "  --constants            the model's constants with their sources\n"
+    "  --version, --help\n"
     "CHIP is a product (mi300x, mi325x, mi355x) or a target (gfx942, gfx950).\n"
     "Arguments are laid out by the kernel's metadata. The exit status is 1 if\n"
     "there are findings and 2 if the object or the command is refused.\n";
@@ -58,34 +64,54 @@ int refuse(const std::string &text) {
   return 2;
 }
 
-bool readFile(const std::string &path, std::string &data) {
+std::string readFile(const std::string &path, std::string &data) {
+  std::error_code problem;
+  if (std::filesystem::is_directory(path, problem))
+    return "cannot read '" + path + "': it is a folder; name a file";
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in)
-    return false;
+    return "cannot read '" + path + "': " + std::strerror(errno);
   data.assign(std::istreambuf_iterator<char>(in),
               std::istreambuf_iterator<char>());
-  return true;
+  return "";
+}
+
+std::string writeFile(const std::string &path, const char *data, size_t size) {
+  errno = 0;
+  std::ofstream out(path, std::ios::binary);
+  bool isOpen = out.is_open();
+  out.write(data, std::streamsize(size));
+  out.close();
+  if (out)
+    return "";
+  std::string why = std::strerror(errno ? errno : EIO);
+  std::error_code ignored; // what is said is the first error
+  if (isOpen && std::filesystem::is_regular_file(path, ignored))
+    std::filesystem::remove(path, ignored);
+  return "cannot write '" + path + "': " + why;
 }
 
 namespace {
 
+/// A number of an option, from 0 to what 32 bits hold.
+bool parseCount(const std::string &text, uint32_t &value) {
+  char *end;
+  errno = 0;
+  unsigned long long number = std::strtoull(text.c_str(), &end, 0);
+  value = uint32_t(number);
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) &&
+         !*end && !errno && number <= UINT32_MAX;
+}
+
 bool parseTriple(const std::string &text, uint32_t out[3]) {
-  const char *p = text.c_str();
-  for (int d = 0; d < 3; ++d) {
-    char *end;
-    out[d] = uint32_t(std::strtoul(p, &end, 0));
-    if (end == p)
+  std::istringstream parts(text + ",");
+  int count = 0;
+  for (std::string part; std::getline(parts, part, ',');)
+    if (count == 3 || !parseCount(part, out[count++]))
       return false;
-    if (!*end) {
-      for (int rest = d + 1; rest < 3; ++rest)
-        out[rest] = 1;
-      return true;
-    }
-    if (*end != ',')
-      return false;
-    p = end + 1;
-  }
-  return false;
+  std::fill(out + count, out + 3, 1);
+  return true;
 }
 
 /// The flags of the ELF header; 0 if there is none.
@@ -138,8 +164,9 @@ std::string makeBuffer(const std::string &kind, const std::string &value,
                        Memory &memory, Buffer &buffer) {
   std::string data;
   if (kind == "in") {
-    if (!readFile(value, data))
-      return "cannot read '" + value + "'";
+    std::string problem = readFile(value, data);
+    if (!problem.empty())
+      return problem;
     buffer.size = data.size();
   } else {
     size_t second = value.find(':');
@@ -220,67 +247,96 @@ std::string sourceName(const std::string &symbol) {
 
 } // namespace
 
-bool parseCommand(int argc, char **argv, Command &c) {
+namespace {
+
+/// An option without a value.
+bool parseFlag(const std::string &arg, Command &c) {
+  const std::pair<const char *, bool *> flags[] = {
+      {"--list", &c.list},       {"--disassemble", &c.disassemble},
+      {"--json", &c.json},       {"--timing", &c.timing},
+      {"--full", &c.full},       {"--warm", &c.warm},
+      {"--compare", &c.compare}, {"--constants", &c.constants},
+      {"--help", &c.help},       {"--version", &c.version}};
+  for (auto [name, flag] : flags)
+    if (arg == name) {
+      *flag = true;
+      return true;
+    }
+  if (arg == "--no-counters")
+    c.counters = false;
+  return arg == "--no-counters";
+}
+
+std::string parseOption(const std::string &name, const std::string &value,
+                        Command &c) {
+  std::string all = "'" + name + "=" + value + "': expected ";
+  if (name == "--set")
+    c.sets.push_back(value);
+  else if (name == "--timeline")
+    c.timeline = value;
+  else if (name == "--chip")
+    c.chip = value;
+  else if (name == "--run")
+    c.run = value;
+  else if (name == "--arg")
+    c.args.push_back(value);
+  else if (name == "--grid" || name == "--block") {
+    if (!parseTriple(value, name == "--grid" ? c.config.grid : c.config.block))
+      return all + "one to three numbers, X[,Y[,Z]]";
+  } else if (name == "--lds") {
+    if (!parseCount(value, c.config.dynamicLds))
+      return all + "a number of bytes";
+  } else
+    return all + "an option of hk-emu --help";
+  return "";
+}
+
+/// What a command that names no file or no mode lacks.
+std::string checkCommand(const Command &c) {
+  if (c.help || c.version)
+    return "";
+  size_t needed = c.constants ? 0 : c.compare ? 2 : 1;
+  if (c.files.size() != needed)
+    return "expected " + std::to_string(needed) +
+           (needed == 1 ? " file, got " : " files, got ") +
+           std::to_string(c.files.size()) + "; see hk-emu --help";
+  if (c.constants || c.compare)
+    return "";
+  if (c.timing && c.run.empty())
+    return "--timing needs a kernel: --run=KERNEL";
+  if (!c.list && !c.disassemble && c.run.empty())
+    return "'" + c.files[0] +
+           "': say what to do with it: --list, --disassemble or --run=KERNEL";
+  return "";
+}
+
+} // namespace
+
+std::string parseCommand(int argc, char **argv, Command &c) {
   c.config.block[0] = 64;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     size_t eq = arg.find('=');
-    std::string name = arg.substr(0, eq);
-    std::string value = eq == std::string::npos ? "" : arg.substr(eq + 1);
-    bool ok = true;
-    if (name == "--list")
-      c.list = true;
-    else if (name == "--disassemble")
-      c.disassemble = true;
-    else if (name == "--json")
-      c.json = true;
-    else if (name == "--no-counters")
-      c.counters = false;
-    else if (name == "--timing")
-      c.timing = true;
-    else if (name == "--full")
-      c.full = true;
-    else if (name == "--warm")
-      c.warm = true;
-    else if (name == "--compare")
-      c.compare = true;
-    else if (name == "--constants")
-      c.constants = true;
-    else if (name == "--set")
-      c.sets.push_back(value);
-    else if (name == "--timeline")
-      c.timeline = value;
-    else if (name == "--chip")
-      c.chip = value;
-    else if (name == "--run")
-      c.run = value;
-    else if (name == "--grid")
-      ok = parseTriple(value, c.config.grid);
-    else if (name == "--block")
-      ok = parseTriple(value, c.config.block);
-    else if (name == "--lds")
-      c.config.dynamicLds = uint32_t(std::strtoul(value.c_str(), nullptr, 0));
-    else if (name == "--arg")
-      c.args.push_back(value);
-    else if (arg[0] != '-')
+    std::string problem;
+    if (arg[0] != '-')
       c.files.push_back(arg);
-    else
-      ok = false;
-    if (!ok)
-      return false;
+    else if (eq != std::string::npos)
+      problem = parseOption(arg.substr(0, eq), arg.substr(eq + 1), c);
+    else if (!parseFlag(arg, c))
+      problem = "'" + arg +
+                "': expected an option of hk-emu --help, with its "
+                "value";
+    if (!problem.empty())
+      return problem;
   }
-  if (c.constants)
-    return c.files.empty();
-  if (c.compare)
-    return c.files.size() == 2;
-  return c.files.size() == 1 && (c.list || c.disassemble || !c.run.empty()) &&
-         (!c.timing || !c.run.empty());
+  return checkCommand(c);
 }
 
 std::string loadFile(const std::string &path, const std::string &chipName,
                      Memory &memory, LoadedFile &file) {
-  if (!readFile(path, file.data))
-    return "cannot read '" + path + "'";
+  std::string problem = readFile(path, file.data);
+  if (!problem.empty())
+    return problem;
   const Chip *chip = findChip(chipName.empty() ? chipOf(file.data) : chipName);
   if (!chip)
     return whyNoChip(path, chipName, file.data);

@@ -24,18 +24,22 @@ struct Command {
   std::vector<std::string> files;
   std::string chip, run, timeline;
   bool timing = false, full = false, warm = false, compare = false;
-  bool constants = false;
+  bool constants = false, help = false, version = false;
   std::vector<std::string> sets; ///< of constants
   bool list = false, disassemble = false, json = false, counters = true;
   LaunchConfig config;
   std::vector<std::string> args;
 };
 
-bool parseCommand(int argc, char **argv, Command &command);
+/// Returns what is wrong with the command line, or nothing.
+std::string parseCommand(int argc, char **argv, Command &command);
 
 /// Says why on stderr; the exit status.
 int refuse(const std::string &text);
-bool readFile(const std::string &path, std::string &data);
+/// Reads or writes a whole file. Returns why not, or nothing; what was written
+/// of a file is removed then.
+std::string readFile(const std::string &path, std::string &data);
+std::string writeFile(const std::string &path, const char *data, size_t size);
 
 struct LoadedFile {
   std::string data;

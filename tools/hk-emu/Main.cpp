@@ -13,7 +13,6 @@
 #include "ChipTiming.h"
 #include "Command.h"
 #include <cstdio>
-#include <fstream>
 
 using namespace hk::emu;
 
@@ -72,8 +71,10 @@ int run(const Command &command, const CodeObject &object, Memory &memory) {
                 result.seconds);
   for (const Buffer &b : buffers)
     if (!b.path.empty()) {
-      std::ofstream out(b.path, std::ios::binary);
-      out.write(reinterpret_cast<const char *>(b.address), long(b.size));
+      problem =
+          writeFile(b.path, reinterpret_cast<const char *>(b.address), b.size);
+      if (!problem.empty())
+        return refuse(problem);
     }
   return result.findings.empty() ? 0 : 1;
 }
@@ -82,9 +83,12 @@ int run(const Command &command, const CodeObject &object, Memory &memory) {
 
 int main(int argc, char **argv) {
   Command command;
-  if (!parseCommand(argc, argv, command)) {
-    std::fputs(kUsage, stderr);
-    return 2;
+  std::string problem = parseCommand(argc, argv, command);
+  if (!problem.empty())
+    return refuse(problem);
+  if (command.help || command.version) {
+    std::fputs(command.help ? kUsage : "hk-emu " HK_VERSION "\n", stdout);
+    return 0;
   }
   if (command.constants) {
     std::fputs(constantsTable().c_str(), stdout);
@@ -96,7 +100,7 @@ int main(int argc, char **argv) {
   if (!memory.valid())
     return refuse("cannot reserve address space for the device memory");
   LoadedFile file;
-  std::string problem = loadFile(command.files[0], command.chip, memory, file);
+  problem = loadFile(command.files[0], command.chip, memory, file);
   if (!problem.empty())
     return refuse(problem);
   if (command.list)

@@ -14,7 +14,6 @@
 #include "TimedLaunch.h"
 #include "TimingReport.h"
 #include <cstdio>
-#include <fstream>
 
 namespace hk::emu {
 namespace {
@@ -70,15 +69,16 @@ std::string timeObject(const Command &command, const CodeObject &object,
 std::string timeFile(const Command &command, const std::string &path,
                      ModelledTime &time) {
   std::string data;
-  if (!readFile(path, data))
-    return "cannot read '" + path + "'";
+  std::string problem = readFile(path, data);
+  if (!problem.empty())
+    return problem;
   if (!data.empty() && data[0] == '{')
     return readModelledTime(data, time);
   if (command.run.empty())
     return "two code objects are compared by running them: --run=KERNEL";
   Memory memory;
   LoadedFile file;
-  std::string problem = loadFile(path, command.chip, memory, file);
+  problem = loadFile(path, command.chip, memory, file);
   TimedLaunch result;
   if (problem.empty())
     problem = timeObject(command, *file.object, memory, result);
@@ -106,10 +106,10 @@ int timeKernel(const Command &command, const CodeObject &object,
       std::fputs(timingText(r).c_str(), stdout);
   }
   if (!command.timeline.empty()) {
-    std::ofstream out(command.timeline);
-    out << timelineJson(result.timings[0], object);
-    if (!out)
-      return refuse("cannot write '" + command.timeline + "'");
+    std::string text = timelineJson(result.timings[0], object);
+    problem = writeFile(command.timeline, text.data(), text.size());
+    if (!problem.empty())
+      return refuse(problem);
   }
   return result.launch.findings.empty() ? 0 : 1;
 }

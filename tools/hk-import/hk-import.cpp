@@ -11,6 +11,7 @@
 
 #include "hk/Import/Onnx.h"
 #include "hk/Passes/Passes.h"
+#include "hk/Support/Version.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -18,10 +19,12 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <csignal>
+#include <optional>
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -146,6 +149,62 @@ static std::string functionName(StringRef path) {
   return name.empty() || llvm::isDigit(name.front()) ? "_" + name : name;
 }
 
+/// Where the weights go: beside the graph.
+static std::string weightsFile(StringRef output) {
+  SmallString<128> path(output);
+  llvm::sys::path::replace_extension(path, ".safetensors");
+  return path.str().str();
+}
+
+/// Before the work: no file that is read is written, and no file twice.
+static llvm::Error requirePlaces(const Options &options) {
+  std::string weights = weightsFile(options.output);
+  if (weights == options.output)
+    return llvm::createStringError(
+        "cannot write '%s': the weights go there; name the graph MODEL.mlir",
+        weights.c_str());
+  for (const std::string &model : options.models)
+    for (StringRef written : {StringRef(options.output), StringRef(weights)})
+      if (llvm::Error error = requireOther(written, model))
+        return error;
+  return llvm::Error::success();
+}
+
+/// Sizes of --dim that no model has.
+static LogicalResult requireKnownDims(const OnnxImporter &importer) {
+  std::vector<std::string> unknown = importer.getUnknownDims();
+  if (unknown.empty())
+    return success();
+  std::vector<std::string> named = importer.getNamedDims();
+  return failure(fail(
+      "--dim=" + unknown.front() +
+      ": the model has no open size of this name; " +
+      (named.empty() ? "it names none" : "it has " + llvm::join(named, ", "))));
+}
+
+/// The graph, and its weights beside it; both or neither.
+static llvm::Error write(OnnxImporter &importer, StringRef output) {
+  std::optional<OutputFile> weights;
+  if (!importer.getWeights().empty()) {
+    if (output == "-" || isDevice(output))
+      return llvm::createStringError(
+          "the model has weights: name an output file with -o");
+    llvm::Expected<OutputFile> file = OutputFile::create(weightsFile(output));
+    if (!file)
+      return file.takeError();
+    weights.emplace(std::move(*file));
+    if (llvm::Error error = importer.writeWeights(*weights))
+      return error;
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  importer.getModule().print(os);
+  os << "\n";
+  if (llvm::Error error = writeText(output, os.str()))
+    return error;
+  return weights ? weights->commit() : llvm::Error::success();
+}
+
 static int run(const Options &options) {
   if (options.listOperators)
     return printOperators(), 0;
@@ -154,6 +213,8 @@ static int run(const Options &options) {
   if (!options.function.empty() && options.models.size() > 1)
     return fail("--function names one function, but there are " +
                 llvm::Twine(options.models.size()) + " models");
+  if (llvm::Error error = requirePlaces(options))
+    return fail(llvm::toString(std::move(error)));
   OnnxOptions importOptions;
   for (StringRef entry : options.dims) {
     auto [name, text] = entry.split('=');
@@ -179,27 +240,17 @@ static int run(const Options &options) {
   }
   if (options.raise && failed(raise(importer.getModule(), options)))
     return 1;
-  SmallString<128> weights(options.output.getValue());
-  llvm::sys::path::replace_extension(weights, ".safetensors");
-  if (!importer.getWeights().empty()) {
-    if (options.output == "-")
-      return fail("the model has weights: name an output file with -o");
-    if (failed(importer.writeWeights(weights)))
-      return 1;
-  }
-  if (llvm::Error error =
-          llvm::writeToOutput(options.output, [&](llvm::raw_ostream &out) {
-            importer.getModule().print(out);
-            out << "\n";
-            return llvm::Error::success();
-          }))
-    return fail("cannot write '" + options.output +
-                "': " + llvm::toString(std::move(error)));
+  if (!status && failed(requireKnownDims(importer)))
+    return 1;
+  if (llvm::Error error = write(importer, options.output))
+    return fail(llvm::toString(std::move(error)));
   return status;
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
+  setVersionPrinter();
   Options options;
   cl::HideUnrelatedOptions(options.category);
   cl::ParseCommandLineOptions(argc, argv, "hk import of ONNX models\n");

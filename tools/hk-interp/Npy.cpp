@@ -11,12 +11,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Npy.h"
+#include "hk/Support/Files.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
 
@@ -62,12 +61,13 @@ FailureOr<Tensor> hkinterp::readNpy(StringRef path, ::hk::DType dtype,
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer) {
-    error = ("cannot read " + path + ": " + buffer.getError().message()).str();
+    error =
+        ("cannot read '" + path + "': " + buffer.getError().message()).str();
     return failure();
   }
   StringRef bytes = (*buffer)->getBuffer();
   if (!bytes.starts_with(kMagic) || bytes.size() < 10) {
-    error = (path + " is not a .npy file of version 1").str();
+    error = ("'" + path + "' is not a .npy file of version 1").str();
     return failure();
   }
   size_t length = llvm::support::endian::read16le(bytes.data() + 8);
@@ -108,12 +108,8 @@ FailureOr<Tensor> hkinterp::readNpy(StringRef path, ::hk::DType dtype,
   return tensor;
 }
 
-LogicalResult hkinterp::writeNpy(StringRef path, ArrayRef<int64_t> sizes,
-                                 ArrayRef<double> values) {
-  std::error_code code;
-  llvm::raw_fd_ostream os(path, code);
-  if (code)
-    return failure();
+llvm::Error hkinterp::writeNpy(StringRef path, ArrayRef<int64_t> sizes,
+                               ArrayRef<double> values) {
   std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (";
   for (int64_t size : sizes)
     header += std::to_string(size) + ",";
@@ -121,11 +117,15 @@ LogicalResult hkinterp::writeNpy(StringRef path, ArrayRef<int64_t> sizes,
   while ((header.size() + 11) % 64 != 0)
     header += ' ';
   header += '\n';
-  os << kMagic;
   char length[2];
   llvm::support::endian::write16le(length, header.size());
-  os << StringRef(length, 2) << header;
-  os.write(reinterpret_cast<const char *>(values.data()),
-           values.size() * sizeof(double));
-  return success();
+  StringRef data(reinterpret_cast<const char *>(values.data()),
+                 values.size() * sizeof(double));
+  auto file = mlir::hk::OutputFile::create(path);
+  if (!file)
+    return file.takeError();
+  for (StringRef part : {kMagic, StringRef(length, 2), StringRef(header), data})
+    if (llvm::Error error = file->append(part))
+      return error;
+  return file->commit();
 }

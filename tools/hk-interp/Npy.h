@@ -15,6 +15,8 @@
 
 #include "hk/Reference/Interpreter.h"
 
+#include "llvm/Support/Error.h"
+
 namespace hkinterp {
 
 /// Reads an array of f2, f4, f8, i1, i2, i4, i8, u1 or bool and rounds its
@@ -22,10 +24,9 @@ namespace hkinterp {
 mlir::FailureOr<mlir::hk::reference::Tensor>
 readNpy(llvm::StringRef path, hk::DType dtype, std::string &error);
 
-/// Writes doubles.
-mlir::LogicalResult writeNpy(llvm::StringRef path,
-                             llvm::ArrayRef<int64_t> sizes,
-                             llvm::ArrayRef<double> values);
+/// Writes doubles; a file is whole or not there.
+llvm::Error writeNpy(llvm::StringRef path, llvm::ArrayRef<int64_t> sizes,
+                     llvm::ArrayRef<double> values);
 
 } // namespace hkinterp
 

@@ -12,11 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Npy.h"
+#include "hk/Support/Version.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -71,11 +73,28 @@ static LogicalResult write(StringRef output, size_t i, const Tensor &tensor) {
   for (auto [k, bound] : llvm::enumerate(bounds))
     bound = tensor.boundAt(k);
   std::string prefix = (output + "." + llvm::Twine(i)).str();
-  if (failed(
-          hkinterp::writeNpy(prefix + ".npy", tensor.sizes, tensor.values)) ||
-      failed(hkinterp::writeNpy(prefix + ".bound.npy", tensor.sizes, bounds)))
-    return fail("cannot write " + prefix + ".npy");
+  llvm::Error error =
+      hkinterp::writeNpy(prefix + ".npy", tensor.sizes, tensor.values);
+  if (!error)
+    error = hkinterp::writeNpy(prefix + ".bound.npy", tensor.sizes, bounds);
+  if (error)
+    return fail(llvm::toString(std::move(error)));
   return success();
+}
+
+/// Names those that are there.
+static std::string whyNoFunction(ModuleOp module, const Options &options) {
+  std::string text =
+      "no function @" + options.function + " in '" + options.module + "'; ";
+  llvm::raw_string_ostream os(text);
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  if (functions.empty())
+    os << "it has none";
+  else
+    os << "choose with --function= one of ";
+  llvm::interleaveComma(functions, os,
+                        [&](func::FuncOp f) { os << f.getSymName(); });
+  return text;
 }
 
 static LogicalResult run(const Options &options) {
@@ -85,13 +104,21 @@ static LogicalResult run(const Options &options) {
                   shard::ShardDialect, tensor::TensorDialect>();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(options.module.getValue(), &context);
+  auto file =
+      llvm::MemoryBuffer::getFileOrSTDIN(options.module, /*IsText=*/true);
+  if (!file)
+    return fail("cannot read '" + options.module +
+                "': " + file.getError().message() +
+                "; name a file of MLIR, or - for standard input");
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return failure();
   auto function = module->lookupSymbol<func::FuncOp>(options.function);
   if (!function)
-    return fail("no function @" + options.function + " in " + options.module);
+    return fail(whyNoFunction(*module, options));
   std::optional<::hk::Mesh> mesh = mlir::hk::meshOf(*module);
   size_t ranks = mesh ? mesh->numRanks() : 1;
   size_t count = function.getNumArguments();
@@ -126,6 +153,7 @@ static LogicalResult run(const Options &options) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  mlir::hk::setVersionPrinter();
   Options options;
   cl::ParseCommandLineOptions(argc, argv, "hk reference interpreter\n");
   return failed(run(options));

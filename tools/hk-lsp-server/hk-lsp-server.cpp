@@ -11,10 +11,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "hk/Compiler/Compiler.h"
+#include "hk/Support/Version.h"
 
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
+  mlir::hk::setVersionPrinter();
   mlir::DialectRegistry registry;
   mlir::hk::registerCompilerDialects(registry);
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));

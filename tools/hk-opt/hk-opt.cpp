@@ -14,6 +14,7 @@
 #include "hk/Compiler/Compiler.h"
 #include "hk/Passes/Passes.h"
 #include "hk/Passes/Pipelines.h"
+#include "hk/Support/Version.h"
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -22,6 +23,7 @@
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
+  mlir::hk::setVersionPrinter();
   mlir::DialectRegistry registry;
   mlir::hk::registerCompilerDialects(registry);
   mlir::hk::registerHKPasses();

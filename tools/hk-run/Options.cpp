@@ -87,7 +87,7 @@ other
   --info                 print the module's self-description and stop
   --poison               fill fresh memory with NaN and fence it (debug memory)
   --shuffle=SEED         host: run the blocks of a launch in random order
-  --help
+  --version, --help
 )";
 
 [[noreturn]] static void bad(const std::string &argument,
@@ -120,6 +120,15 @@ parsePair(const std::string &text, const std::string &argument) {
   if (equals == text.npos || equals == 0 || equals + 1 == text.size())
     bad(argument, "NAME=VALUE behind the first '='");
   return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// A file for a name that has none yet.
+static void addFile(std::map<std::string, std::string> &files,
+                    const std::string &text, const std::string &argument) {
+  auto [known, isNew] = files.insert(parsePair(text, argument));
+  if (!isNew)
+    bad(argument, "one file for '" + known->first + "'; '" + known->second +
+                      "' was given already");
 }
 
 static IntegerRange parseRange(const std::string &text,
@@ -178,6 +187,7 @@ static bool parseFlag(const std::string &argument, const std::string &name,
                       Options &options) {
   for (auto [flag, field] : {std::pair("--info", &options.info),
                              std::pair("--poison", &options.poison),
+                             std::pair("--version", &options.version),
                              std::pair("--help", &options.help)})
     if (argument == flag)
       return *field = true;
@@ -259,11 +269,11 @@ static void parseOne(const std::string &argument, Options &options) {
   else if (name == "--data")
     options.data = parseData(value, argument);
   else if (name == "--input")
-    options.inputs.insert(parsePair(value, argument));
+    addFile(options.inputs, value, argument);
   else if (name == "--output" && value.find('=') == value.npos)
     options.outputDirectory = value;
   else if (name == "--output")
-    options.outputs.insert(parsePair(value, argument));
+    addFile(options.outputs, value, argument);
   else if (name == "--dim") {
     auto [dim, size] = parsePair(value, argument);
     options.dims[dim] = parseUnsigned(size, argument, INT64_MAX);
@@ -284,7 +294,7 @@ Options hk::run::parseOptions(const std::vector<std::string> &arguments) {
     else
       bad(argument, "one module; '" + options.module + "' was given already");
   }
-  if (options.module.empty() && !options.help)
+  if (options.module.empty() && !options.help && !options.version)
     throw Failure("no module given; see hk-run --help");
   return options;
 }

@@ -68,7 +68,8 @@ struct Options {
   std::string expectedDirectory; // of --expected
   std::string timesFile;         // of --times
   uint64_t coldBytes = 0;        // of --cold
-  bool info = false, poison = false, help = false, check = false;
+  bool info = false, poison = false, help = false, version = false;
+  bool check = false;
   std::string checkSource; // empty: the module's name with .mlir
   std::string callsFile;   // empty: one call, of these options
   std::optional<uint32_t> benchIterations;

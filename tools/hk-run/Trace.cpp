@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -137,9 +138,14 @@ void hk::run::writeTrace(const std::string &path, const TraceSource &source) {
       -1, ' ', false, Json::error_handler_t::replace);
   errno = 0;
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  bool isOpen = out.is_open();
   out << text << "\n";
   out.close();
-  if (!out)
-    throw Failure("--trace: cannot write '" + path +
-                  "': " + std::strerror(errno ? errno : EIO));
+  if (out)
+    return;
+  std::string why = std::strerror(errno ? errno : EIO);
+  std::error_code ignored; // what is said is the first error
+  if (isOpen && std::filesystem::is_regular_file(path, ignored))
+    std::filesystem::remove(path, ignored);
+  throw Failure("--trace: cannot write '" + path + "': " + why);
 }

@@ -21,6 +21,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <numeric>
 
 #include <sys/stat.h>
@@ -83,12 +85,35 @@ static void reportBench(std::vector<double> times) {
               times.size(), times.front(), times[times.size() / 2], mean);
 }
 
-/// Before the call, which may take long.
-static void checkOutputNames(const Session &session, const Options &options) {
-  for (const Argument &arg : session.arguments())
-    if (arg.role != Role::Input && !options.outputs.count(arg.name) &&
-        !options.outputDirectory.empty())
-      (void)resultFile(options.outputDirectory, arg.name);
+/// Where a state or output is written; empty: nowhere.
+static std::string outputFile(const Argument &arg, const Options &options) {
+  auto chosen = options.outputs.find(arg.name);
+  if (chosen != options.outputs.end())
+    return chosen->second;
+  return options.outputDirectory.empty()
+             ? ""
+             : resultFile(options.outputDirectory, arg.name);
+}
+
+/// Before the call, which may take long: every file is written once, and none
+/// is the module.
+static void checkOutputFiles(const Session &session, const Options &options) {
+  std::map<std::string, std::string> written{{options.module, "the module"}};
+  auto claim = [&](const std::string &file, const std::string &what) {
+    std::string path = std::filesystem::path(file).lexically_normal().string();
+    auto [other, isNew] = written.emplace(path, what);
+    std::error_code ignored; // a device takes several
+    if (!isNew && !std::filesystem::is_character_file(path, ignored))
+      throw Failure("cannot write " + what + " to '" + file + "', which is " +
+                    other->second + "; name another file");
+  };
+  if (!options.trace.empty())
+    claim(options.trace, "the trace");
+  for (const Argument &arg : session.arguments()) {
+    std::string file = arg.role == Role::Input ? "" : outputFile(arg, options);
+    if (!file.empty())
+      claim(file, "'" + arg.name + "'");
+  }
 }
 
 static void writeOutputs(const Session &session, const Options &options) {
@@ -97,16 +122,14 @@ static void writeOutputs(const Session &session, const Options &options) {
     throw Failure("cannot make the folder '" + options.outputDirectory +
                   "': " + std::strerror(errno));
   for (const Argument &arg : session.arguments()) {
-    auto chosen = options.outputs.find(arg.name);
     if (arg.role == Role::Input) {
-      if (chosen != options.outputs.end())
+      if (options.outputs.count(arg.name))
         throw Failure("--output=" + arg.name + ": it is an input");
       continue;
     }
-    if (chosen != options.outputs.end())
-      writeNpy(chosen->second, arg.after);
-    else if (!options.outputDirectory.empty())
-      writeNpy(resultFile(options.outputDirectory, arg.name), arg.after);
+    std::string file = outputFile(arg, options);
+    if (!file.empty())
+      writeNpy(file, arg.after);
   }
 }
 
@@ -221,7 +244,7 @@ static int callOnce(const Options &given, MeshRank &ranks) {
   if (countsLaunches(options))
     counters.emplace(/*modelled=*/!options.trace.empty());
   Session session(options, nullptr, ranks.comm());
-  checkOutputNames(session, options);
+  checkOutputFiles(session, options);
   if (!options.writeExpectedDirectory.empty())
     return checkResults(session, options, ranks);
   if (makesCall(options))
@@ -247,6 +270,10 @@ static int runTool(const Options &options, MeshRank &ranks) {
     std::fputs(kUsage, stdout);
     return 0;
   }
+  if (options.version) {
+    std::printf("hk-run %s\n", hk_runtime_version());
+    return 0;
+  }
   if (options.info) {
     ModuleHandle module = openModule(options.module);
     std::printf("%s\n", hk_module_json(module.get()));
@@ -258,7 +285,11 @@ static int runTool(const Options &options, MeshRank &ranks) {
 /// What `run` returns, or 2 after saying what stopped it.
 template <class Run> static int reportFailure(Run run) {
   try {
-    return run();
+    int status = run();
+    if (std::fflush(stdout) != 0)
+      throw Failure(std::string("cannot write to standard output: ") +
+                    std::strerror(errno));
+    return status;
   } catch (const std::exception &e) {
     std::fflush(stdout);
     std::fprintf(stderr, "hk-run: %s\n", e.what());

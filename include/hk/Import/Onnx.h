@@ -14,6 +14,8 @@
 #ifndef HK_IMPORT_ONNX_H
 #define HK_IMPORT_ONNX_H
 
+#include "hk/Support/Files.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -56,8 +58,12 @@ public:
   ModuleOp getModule();
   /// The weights of all models.
   ArrayRef<OnnxWeight> getWeights() const;
-  /// Writes them as a safetensors file; errors are emitted.
-  LogicalResult writeWeights(StringRef path);
+  /// Writes them in the format of safetensors; the caller commits the file.
+  llvm::Error writeWeights(OutputFile &file) const;
+  /// Names of OnnxOptions::dims that no input or output of the models has.
+  std::vector<std::string> getUnknownDims() const;
+  /// The sizes that the models leave open, by name, each once.
+  std::vector<std::string> getNamedDims() const;
 
 private:
   struct Storage;

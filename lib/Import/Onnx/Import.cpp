@@ -107,7 +107,7 @@ LogicalResult OnnxImporter::add(StringRef path, StringRef function) {
   return failure();
 }
 
-LogicalResult OnnxImporter::writeWeights(StringRef path) {
+llvm::Error OnnxImporter::writeWeights(OutputFile &file) const {
   std::string header = "{";
   llvm::raw_string_ostream json(header);
   uint64_t offset = 0;
@@ -123,17 +123,35 @@ LogicalResult OnnxImporter::writeWeights(StringRef path) {
   json << "\n}";
   json.flush();
   header.append(llvm::offsetToAlignment(header.size(), llvm::Align(8)), ' ');
-  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &out) {
-    char length[8];
-    llvm::support::endian::write64le(length, header.size());
-    out.write(length, sizeof(length));
-    out << header;
-    for (const OnnxWeight &weight : storage->target.weights)
-      out << weight.bytes;
-    return llvm::Error::success();
-  });
-  if (error)
-    return emitError(UnknownLoc::get(storage->context), "cannot write '")
-           << path << "': " << llvm::toString(std::move(error));
-  return success();
+  char length[8];
+  llvm::support::endian::write64le(length, header.size());
+  for (StringRef part : {StringRef(length, sizeof(length)), StringRef(header)})
+    if (llvm::Error error = file.append(part))
+      return error;
+  for (const OnnxWeight &weight : storage->target.weights)
+    if (llvm::Error error = file.append(weight.bytes))
+      return error;
+  return llvm::Error::success();
+}
+
+std::vector<std::string> OnnxImporter::getNamedDims() const {
+  std::vector<std::string> names;
+  for (const auto &model : storage->models)
+    for (const auto *values :
+         {&model->graph().input(), &model->graph().output()})
+      for (const auto &value : *values)
+        for (const auto &dim : value.type().tensor_type().shape().dim())
+          if (!dim.dim_param().empty() &&
+              !llvm::is_contained(names, dim.dim_param()))
+            names.push_back(dim.dim_param());
+  return names;
+}
+
+std::vector<std::string> OnnxImporter::getUnknownDims() const {
+  std::vector<std::string> named = getNamedDims(), unknown;
+  for (const auto &dim : storage->options.dims)
+    if (!llvm::is_contained(named, dim.getKey()))
+      unknown.push_back(dim.getKey().str());
+  llvm::sort(unknown);
+  return unknown;
 }

@@ -5,8 +5,9 @@ import logging
 import os
 import subprocess
 import sys
+import typing
 
-from .. import errors
+from .. import __version__, errors
 
 
 # Options of hk-import about raising; no-raise is its --raise=false.
@@ -18,6 +19,7 @@ _RAISING = {"no-raise": "leaves decomposed forms as they are",
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hk", description="Compile and run LLM graphs with hk.")
+    parser.add_argument("--version", action="version", version=f"hk {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add = commands.add_parser("import", help="a Hugging Face folder, GGUF or ONNX file to hk's MLIR")
     add.add_argument("model", help="folder with config.json, file.gguf, or file.onnx")
@@ -93,19 +95,35 @@ def _import_onnx(options: argparse.Namespace) -> int:
     return subprocess.run(command, check=False).returncode
 
 
+def _write(output: typing.Any, text: str) -> None:
+    """A file is whole or not there; a device or a pipe is written into."""
+    whole = not output.exists() or output.is_file()
+    place = output.with_name(f".{output.name}.{os.getpid()}") if whole else output
+    try:
+        place.write_text(text)
+        if whole:
+            place.rename(output.resolve())
+    except OSError as error:
+        if whole:
+            place.unlink(missing_ok=True)
+        raise errors.InvalidArgument(f"cannot write '{output}': {error.strerror}; name a file with "
+                                     "-o") from None
+
+
 def _report(options: argparse.Namespace) -> int:
     """hk report: says what it wrote."""
     import pathlib
 
     from ..report import report
 
+    output = pathlib.Path(options.output or pathlib.Path(options.source).with_suffix(".html"))
+    for read in (options.source, options.trace, options.weights):
+        if read and output.exists() and os.path.exists(read) and output.samefile(read):
+            raise errors.InvalidArgument(f"cannot write '{output}': it is '{read}', which is read; "
+                                         "name another file with -o")
     page = report(options.source, trace=options.trace, weights=options.weights,
                   targets=options.target.split(",") if options.target else None)
-    output = pathlib.Path(options.output or pathlib.Path(options.source).with_suffix(".html"))
-    try:
-        output.write_text(page)
-    except OSError as error:
-        raise errors.InvalidArgument(f"cannot write '{output}': {error}") from None
+    _write(output, page)
     print(f"wrote {output}", file=sys.stderr)
     return 0
 
@@ -117,7 +135,7 @@ def main(arguments: list[str] | None = None) -> int:
         if arguments and arguments[0] in ("compile", "run"):
             _tool(f"hk-{arguments[0]}", arguments[1:])
         options = _parser().parse_args(arguments)
-        if options.command == "import" and options.model.endswith(".onnx"):
+        if options.command == "import" and options.model.lower().endswith(".onnx"):
             return _import_onnx(options)
         if options.command == "report":
             return _report(options)

@@ -53,7 +53,7 @@ def _values(file: str, content: str) -> list:
             value, at = decoder.raw_decode(content, at)
         except json.JSONDecodeError as error:
             raise InvalidArgument(f"'{file}' is not what hk-compile --explain=json writes: "
-                                  f"{error}") from None
+                                  f"{error}; the name of a model ends with .mlir") from None
         values.append(value)
     return values
 

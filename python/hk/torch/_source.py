@@ -39,10 +39,11 @@ def _parts(path: str | os.PathLike) -> tuple[str, dict]:
     if not path.exists():
         raise NotFound(f"no such file or folder: '{path}'; hk reads models from disk and fetches "
                        "none")
-    if path.suffix == ".gguf":
+    if path.suffix.lower() == ".gguf":
         return str(path.parent), {"gguf_file": path.name, **OPTIONS}
     if not (path / "config.json").exists():
-        raise NotFound(f"'{path}' is neither a GGUF file nor a folder with a config.json")
+        raise NotFound(f"'{path}' is neither a GGUF file (NAME.gguf) nor a folder with a config.json; "
+                       "hk import also takes NAME.onnx")
     return str(path), dict(OPTIONS)
 
 

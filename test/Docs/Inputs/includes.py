@@ -23,12 +23,13 @@ LAYERS = {
     "families": (["lib/Families", "include/hk/Families"],
                  ["emission", "analyses", "dialect", "contract", "module interface"]),
     "passes": (["passes", "include/hk/Passes"], ["families", "reference", "analyses", "dialect", "contract"]),
+    "support": (["lib/Support", "include/hk/Support"], []),
     "compiler": (["lib/Compiler", "include/hk/Compiler"],
-                 ["passes", "families", "reference", "analyses", "dialect", "contract", "module interface"]),
+                 ["support", "passes", "families", "reference", "analyses", "dialect", "contract", "module interface"]),
     "hk-run": (["tools/hk-run"], ["contract", "module interface"]),
     "hk-run --check": (["tools/hk-run/check"], ["hk-run", "compiler", "passes", "reference", "analyses", "dialect", "contract"]),
-    "import": (["lib/Import", "include/hk/Import"], ["dialect", "contract"]),
-    "tools": (["tools"], ["import", "compiler", "passes", "families", "reference", "analyses", "dialect", "contract"]),
+    "import": (["lib/Import", "include/hk/Import"], ["support", "dialect", "contract"]),
+    "tools": (["tools"], ["support", "import", "compiler", "passes", "families", "reference", "analyses", "dialect", "contract"]),
     "examples": (["examples"], ["module interface"]),
 }
 # Where the builds look, besides the folder of the file itself.

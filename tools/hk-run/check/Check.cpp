@@ -14,6 +14,7 @@
 #include "../Check.h"
 #include "hk/Analysis/State.h"
 #include "hk/Compiler/Compiler.h"
+#include "hk/Compiler/ParseSource.h"
 #include "hk/Compiler/Safetensors.h"
 #include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
@@ -21,7 +22,6 @@
 #include "hk/Reference/Interpreter.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/SourceMgr.h"
@@ -94,8 +94,8 @@ hkRunReference(const CheckRequest &request,
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
-  auto module =
-      parseSourceFile<ModuleOp>(request.sourcePath, sources, &context);
+  OwningOpRef<ModuleOp> module =
+      parseSource(request.sourcePath, sources, &context);
   if (!module)
     return unknown("cannot read '" + request.sourcePath +
                    "'; name the source with --check=model.mlir");

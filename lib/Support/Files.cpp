@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Files.h"
+#include "hk/Support/Files.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -228,9 +228,22 @@ Error mlir::hk::writeFile(StringRef path, StringRef contents) {
   return output->commit();
 }
 
-Error mlir::hk::writeText(StringRef path, StringRef text) {
+Error mlir::hk::requireOther(StringRef output, StringRef input) {
+  bool same = false;
+  if (output == "-" || sys::fs::equivalent(output, input, same) || !same)
+    return Error::success();
+  return createStringError(
+      "cannot write '%s': it is '%s', which is read; name another file",
+      output.str().c_str(), input.str().c_str());
+}
+
+bool mlir::hk::isDevice(StringRef path) {
   sys::fs::file_status status;
-  bool other = !sys::fs::status(path, status) && sys::fs::is_other(status);
+  return !sys::fs::status(path, status) && sys::fs::is_other(status);
+}
+
+Error mlir::hk::writeText(StringRef path, StringRef text) {
+  bool other = isDevice(path);
   if (path != "-" && !other)
     return writeFile(path, text);
   std::error_code error;

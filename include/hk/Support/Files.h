@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_LIB_COMPILER_FILES_H
-#define HK_LIB_COMPILER_FILES_H
+#ifndef HK_SUPPORT_FILES_H
+#define HK_SUPPORT_FILES_H
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
@@ -64,6 +64,13 @@ private:
   int file = -1;
 };
 
+/// An error when `output` is there and is the file `input`, which it would
+/// replace. "-" is no file.
+llvm::Error requireOther(llvm::StringRef output, llvm::StringRef input);
+
+/// Whether `path` is there and is a device or a pipe.
+bool isDevice(llvm::StringRef path);
+
 /// Where a link leads; any other path unchanged.
 std::string resolveLinks(llvm::StringRef path);
 
@@ -78,4 +85,4 @@ llvm::Error writeText(llvm::StringRef path, llvm::StringRef text);
 
 } // namespace mlir::hk
 
-#endif // HK_LIB_COMPILER_FILES_H
+#endif // HK_SUPPORT_FILES_H
