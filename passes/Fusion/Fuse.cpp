@@ -236,6 +236,11 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
     producers = {*table.producerOf(boundTo->getResult(0))};
   else if (disable)
     producers.clear();
+  else if (prepared.sources.contains(op))
+    llvm::erase_if(producers, [&](FusionTable::GroupId id) {
+      const Family *family = table.get(id).family;
+      return !family || family->getKind() != FamilyKind::rowwise;
+    });
   SmallVector<Operation *> refusing;
   for (FusionTable::GroupId id : producers) {
     const FusionGroup &group = table.get(id);

@@ -15,6 +15,7 @@
 #include "Fusion/PrepareBlock.h"
 
 #include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/DimSymbols.h"
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Analysis/ResolveDims.h"
 #include "hk/Analysis/State.h"
@@ -79,55 +80,106 @@ static void detachFromConstants(Block &block) {
   }
 }
 
+/// Whether `slice` steps over elements of its last dim, which has no layout.
+static bool hasSteps(tensor::ExtractSliceOp slice) {
+  int64_t last = slice.getSourceType().getRank() - 1;
+  return last >= 0 && !slice.getSourceType().isDynamicDim(last) &&
+         slice.getStaticStride(last) != 1 && !slice.getDroppedDims().test(last);
+}
+
+/// Whether `slice`, which has steps, also picks rows or drops dims.
+static bool picksRows(tensor::ExtractSliceOp slice, const DimSymbols &dims) {
+  int64_t last = slice.getSourceType().getRank() - 1;
+  if (last == 0 || slice.getDroppedDims().any())
+    return true;
+  return llvm::any_of(llvm::seq<int64_t>(0, last), [&](int64_t dim) {
+    return slice.getStaticOffset(dim) != 0 || slice.getStaticStride(dim) != 1 ||
+           !dims.equal(slice.getResult(), dim, slice.getSource(), dim);
+  });
+}
+
+/// Dims in groups of which each ends with one that is kept.
+static SmallVector<ReassociationIndices>
+groupsOfKept(const llvm::SmallBitVector &dropped) {
+  SmallVector<ReassociationIndices> groups(1);
+  for (unsigned dim = 0; dim < dropped.size(); ++dim) {
+    groups.back().push_back(dim);
+    if (!dropped.test(dim) && dim + 1 < dropped.size())
+      groups.emplace_back();
+  }
+  return groups;
+}
+
 /// A slice with a step in the last dim has no layout: a kernel reads it. Where
-/// it also picks rows, which that kernel can't, doing so becomes its own view.
+/// it also picks rows, which that kernel can't, doing so becomes its own view,
+/// and so does dropping dims. A vector is a row of a matrix.
 static void splitSteppedSlice(tensor::ExtractSliceOp slice) {
-  RankedTensorType from = slice.getSourceType(), to = slice.getType();
-  int64_t last = from.getRank() - 1;
-  if (to.getRank() != from.getRank() || last < 1 || from.isDynamicDim(last) ||
-      slice.getStaticStride(last) == 1)
-    return;
-  bool picksRows = false;
-  for (int64_t dim = 0; dim < last; ++dim)
-    picksRows |= slice.getStaticOffset(dim) != 0 ||
-                 slice.getStaticStride(dim) != 1 ||
-                 (!from.isDynamicDim(dim) && !to.isDynamicDim(dim) &&
-                  from.getDimSize(dim) != to.getDimSize(dim));
-  if (!picksRows)
-    return;
   OpBuilder builder(slice);
+  Location loc = slice.getLoc();
+  Value source = slice.getSource();
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
   SmallVector<OpFoldResult> offsets = slice.getMixedOffsets(),
                             sizes = slice.getMixedSizes(),
                             strides = slice.getMixedStrides();
+  if (offsets.size() == 1) {
+    auto type = cast<RankedTensorType>(source.getType());
+    source = tensor::ExpandShapeOp::create(
+        builder, loc, type.clone({1, type.getDimSize(0)}), source,
+        SmallVector<ReassociationIndices>{{0, 1}});
+    offsets.insert(offsets.begin(), builder.getIndexAttr(0));
+    sizes.insert(sizes.begin(), builder.getIndexAttr(1));
+    strides.insert(strides.begin(), builder.getIndexAttr(1));
+    dropped = llvm::SmallBitVector(2);
+    dropped.set(0);
+  }
+  int64_t last = int64_t(offsets.size()) - 1;
   SmallVector<OpFoldResult> inOffsets(last, builder.getIndexAttr(0)),
       inStrides(last, builder.getIndexAttr(1)), inSizes = sizes;
   inOffsets.push_back(offsets[last]);
   inStrides.push_back(strides[last]);
   offsets[last] = builder.getIndexAttr(0);
   strides[last] = builder.getIndexAttr(1);
-  sizes[last] = builder.getIndexAttr(from.getDimSize(last));
-  Value rows = tensor::ExtractSliceOp::create(
-      builder, slice.getLoc(), slice.getSource(), offsets, sizes, strides);
-  auto elements =
-      tensor::ExtractSliceOp::create(builder, slice.getLoc(), slice.getType(),
-                                     rows, inOffsets, inSizes, inStrides);
-  slice.replaceAllUsesWith(elements.getResult());
+  sizes[last] = builder.getIndexAttr(
+      cast<RankedTensorType>(source.getType()).getDimSize(last));
+  Value rows = tensor::ExtractSliceOp::create(builder, loc, source, offsets,
+                                              sizes, strides);
+  Value elements = tensor::ExtractSliceOp::create(builder, loc, rows, inOffsets,
+                                                  inSizes, inStrides);
+  if (dropped.any())
+    elements = tensor::CollapseShapeOp::create(builder, loc, slice.getType(),
+                                               elements, groupsOfKept(dropped));
+  slice.replaceAllUsesWith(elements);
   slice.erase();
+}
+
+static void splitSteppedSlices(Block &block) {
+  SmallVector<tensor::ExtractSliceOp> stepped;
+  for (auto slice : block.getOps<tensor::ExtractSliceOp>())
+    if (hasSteps(slice))
+      stepped.push_back(slice);
+  if (stepped.empty())
+    return;
+  DimSymbols dims(block);
+  llvm::erase_if(stepped, [&](tensor::ExtractSliceOp slice) {
+    return !picksRows(slice, dims);
+  });
+  for (tensor::ExtractSliceOp slice : stepped)
+    splitSteppedSlice(slice);
 }
 
 /// Puts a copy under every view that memory cannot hold.
 static void giveLayouts(Block &block, PreparedBlock &prepared) {
-  for (auto slice :
-       llvm::make_early_inc_range(block.getOps<tensor::ExtractSliceOp>()))
-    splitSteppedSlice(slice);
+  splitSteppedSlices(block);
   for (Operation &op : block) {
     if (!isView(&op) || layoutOfViews(op.getResult(0)))
       continue;
-    op.setOperand(0, copyOf(viewSource(&op), &op));
+    Value source = copyOf(viewSource(&op), &op);
+    op.setOperand(0, source);
     if (layoutOfViews(op.getResult(0)))
       continue;
     // Only a kernel can read it: give it one, whose result is dense.
     prepared.bound.insert(&op);
+    prepared.sources.insert(source.getDefiningOp());
     OpBuilder builder(op.getContext());
     builder.setInsertionPointAfter(&op);
     auto copy = CopyOp::create(builder, op.getLoc(), op.getResult(0).getType(),

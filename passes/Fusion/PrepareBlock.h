@@ -32,6 +32,9 @@ struct PreparedBlock {
   /// Views without a layout even over a dense source (an inner stride that is
   /// not 1): they must be in the region of their source and their users.
   llvm::DenseSet<Operation *> bound;
+  /// The copies that views in `bound` look at. Only row-wise kernels take such
+  /// views in, so no other kernel may take these.
+  llvm::DenseSet<Operation *> sources;
 };
 
 PreparedBlock prepareBlock(Block &block);

@@ -124,6 +124,28 @@ private:
 };
 } // namespace
 
+/// A size by which a function divides may be 0 in a call: the quotient, which
+/// no guard has checked yet, is then that by 1.
+static void guardDivisors(func::FuncOp func) {
+  func.walk([](Operation *op) {
+    if (!isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp,
+             arith::CeilDivSIOp, arith::FloorDivSIOp, arith::RemUIOp,
+             arith::RemSIOp>(op))
+      return;
+    Value divisor = op->getOperand(1);
+    if (isa_and_nonnull<arith::ConstantOp>(divisor.getDefiningOp()))
+      return;
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    Type type = divisor.getType();
+    Value zero = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, 0));
+    Value one = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, 1));
+    Value isZero =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, divisor, zero);
+    op->setOperand(1, arith::SelectOp::create(b, loc, isZero, one, divisor));
+  });
+}
+
 void LowerToLLVMPass::runOnOperation() {
   ModuleOp module = getOperation();
   LLVMTypeConverter typeConverter(&getContext());
@@ -144,6 +166,7 @@ void LowerToLLVMPass::runOnOperation() {
       versions[version.getOf().getValue()].push_back(
           {func.getSymName().str(), version});
   for (func::FuncOp func : functions) {
+    guardDivisors(func);
     StringRef name = func.getSymName();
     if (func.isPublic())
       lowerRun(func);

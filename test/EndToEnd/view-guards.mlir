@@ -17,8 +17,12 @@
 // RUN: hk-run %t.so --info | FileCheck %s --check-prefix=INFO
 // RUN: hk-run %t.so --function=forgotten --check=%s | FileCheck %s
 // RUN: hk-run %t.so --function=sorted --range=ids=0:7 --check=%s | FileCheck %s
+// RUN: hk-run %t.so --function=divided --dim=x.0=6 --dim=y.0=3 --check=%s | FileCheck %s
+// RUN: hk-run %t.so --function=divided --dim=x.0=0 --dim=y.0=0 --check=%s | FileCheck %s
+// RUN: not hk-run %t.so --function=divided --dim=x.0=6 --dim=y.0=0 2>&1 | FileCheck %s --check-prefix=DIVIDED
 
 // CHECK: all within their bounds
+// DIVIDED: function 'divided': x dim 0 is 6 but arith.divui dim 0 * y dim 0 is 0; they must be equal
 // NO-ROW: function 'last_row': the offset of a slice of x in dim 0 is -1 but the least offset is 0; it must be at least that
 // WINDOW: function 'window': the end of a slice of x in dim 0 is 10 but x dim 0 is 9; it must be at most that
 // EIGHT: function 'first_eight': the end of a slice of x in dim 0 is 8 but x dim 0 is 7; it must be at most that
@@ -95,4 +99,15 @@ func.func @forgotten(%x: tensor<8x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32
 func.func @sorted(%ids: tensor<64xi32>) -> (tensor<?xi32>, tensor<64xi32>) {
   %o, %p = hk.sort_by_key %ids bins 8 block 16 : tensor<64xi32> -> tensor<?xi32>, tensor<64xi32>
   return %o, %p : tensor<?xi32>, tensor<64xi32>
+}
+
+// A size that is divided by may be 0.
+func.func @divided(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %d = tensor.dim %y, %c0 : tensor<?xf32>
+  %q = arith.divui %n, %d : index
+  %e = tensor.expand_shape %x [[0, 1]] output_shape [%q, %d] : tensor<?xf32> into tensor<?x?xf32>
+  %z = hk.add %e, %y : tensor<?x?xf32>, tensor<?xf32> -> tensor<?x?xf32>
+  return %z : tensor<?x?xf32>
 }
