@@ -153,6 +153,63 @@ def test_a_page_is_whole_or_not_there(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["page.html"] and page.read_bytes() == b"before"
 
 
+def bytes_of_text():
+    """A tokenizer whose tokens are bytes."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(tokenizer_object=made)
+
+
+def words(tidy):
+    """A tokenizer that would write "it," for "it ," after the comma came."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    names = ["?", "it", "did", "n't", ",", "'", "s"]
+    made = Tokenizer(models.WordLevel({name: i for i, name in enumerate(names)}, unk_token="?"))
+    return PreTrainedTokenizerFast(tokenizer_object=made, clean_up_tokenization_spaces=tidy)
+
+
+@pytest.mark.parametrize("text", ["h\u00e9llo \u65e5\u672c \U0001f44d\U0001f3fd x", " a\n\n", "a\ufffdb",
+                                  "ends with \ufffd"])
+def test_characters_of_several_tokens(capsys, text):
+    tokenizer = bytes_of_text()
+    ids = tokenizer(text)["input_ids"]
+    found, times = models._show(tokenizer, iter(ids))
+    assert capsys.readouterr().out == text + "\n" and found == ids and len(times) == len(ids) + 1
+    shown = models._Text(tokenizer)
+    for token in ids:
+        shown.tokens.append(token)
+        assert "\ufffd" not in shown.new() or "\ufffd" in text  # No half characters.
+
+
+@pytest.mark.parametrize("tidy", [True, False])
+def test_shown_text_does_not_change(capsys, tidy):
+    models._show(words(tidy), iter([2, 3, 1, 4, 1, 5, 6]))
+    assert capsys.readouterr().out == "did n't it , it ' s\n"
+
+
+def test_text_of_many_tokens_takes_time_by_their_number():
+    class Counts:
+        decoded = 0
+
+        def decode(self, tokens, **_):
+            self.decoded += len(tokens)
+            return "x" * len(tokens)
+
+    counts = Counts()
+    shown = models._Text(counts)
+    for _ in range(1000):
+        shown.tokens.append(1)
+        assert shown.new() == "x"
+    assert counts.decoded < 4 * 1000
+
+
 def test_tools():
     for tool, text in (("compile", "hk ahead-of-time compiler"), ("run", "usage: hk-run")):
         done = subprocess.run([sys.executable, "-m", "hk.cli", tool, "--help"], text=True,

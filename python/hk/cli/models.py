@@ -160,18 +160,38 @@ def _prompt(options: argparse.Namespace, tokenizer: typing.Any) -> list[int]:
     return ids
 
 
+class _Text:
+    """Tokens that come one by one, as text. A character may take several of them, and how a token
+    reads may depend on the one in front; so what is decoded begins with what was shown last."""
+
+    def __init__(self, tokenizer: typing.Any):
+        self.tokens: list[int] = []
+        self._tokenizer, self._begin, self._shown = tokenizer, 0, 0
+
+    def _decode(self, end: int) -> str:
+        # Tidied, text would change that was shown already.
+        return self._tokenizer.decode(self.tokens[self._begin:end], skip_special_tokens=True,
+                                      clean_up_tokenization_spaces=False)
+
+    def new(self, ended: bool = False) -> str:
+        """What can be shown more; at the end also half characters."""
+        text = self._decode(len(self.tokens))
+        if text.endswith("\ufffd") and not ended:
+            return ""
+        more = text[len(self._decode(self._shown)):]
+        self._begin, self._shown = self._shown, len(self.tokens)
+        return more
+
+
 def _show(tokenizer: typing.Any, tokens: typing.Iterable[int]) -> tuple[list[int], list[float]]:
     """Writes text while it comes; returns the tokens and when each was there, the start first."""
-    found, shown, text, times = [], "", "", [time.perf_counter()]
+    text, times = _Text(tokenizer), [time.perf_counter()]
     for token in tokens:
         times.append(time.perf_counter())
-        found.append(token)
-        text = tokenizer.decode(found, skip_special_tokens=True)
-        if not text.endswith("\ufffd"):  # A character may take several tokens.
-            print(text[len(shown):], end="", flush=True)
-            shown = text
-    print(text[len(shown):], flush=True)
-    return found, times
+        text.tokens.append(token)
+        print(text.new(), end="", flush=True)
+    print(text.new(ended=True), flush=True)
+    return text.tokens, times
 
 
 def generate(options: argparse.Namespace) -> int:
