@@ -74,6 +74,71 @@ func.func @gated_rows(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %v: ten
   %y, %s = hk.quantize per_token %m : tensor<9x256xf32> -> tensor<9x256xf8E4M3FN>, tensor<9x1xf32>
   return %y, %s : tensor<9x256xf8E4M3FN>, tensor<9x1xf32>
 }
+// Scales of columns of one head are computed where its result is stored, and so is what stands in front.
+// CHECK-LABEL: func.func @grouped
+// CHECK-COUNT-1: hk.launch
+// CHECK-NOT: hk.launch
+// CHECK: return
+func.func @grouped(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %v: tensor<70x2x64xbf16>, %gate: tensor<9x256xf32>) -> (tensor<9x256xf8E4M3FN>, tensor<9x8xf32>) {
+  %o = hk.attention %q, %k, %v scale 0.125 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> -> tensor<9x4x64xbf16>
+  %flat = tensor.collapse_shape %o [[0], [1, 2]] : tensor<9x4x64xbf16> into tensor<9x256xbf16>
+  %c = hk.cast %flat : tensor<9x256xbf16> -> tensor<9x256xf32>
+  %m = hk.mul %c, %gate : tensor<9x256xf32>
+  %y, %s = hk.quantize per_group %m group 32 : tensor<9x256xf32> -> tensor<9x256xf8E4M3FN>, tensor<9x8xf32>
+  return %y, %s : tensor<9x256xf8E4M3FN>, tensor<9x8xf32>
+}
+// Those of two heads are not: each head is another tile's.
+// WHY-DAG: not fused (needs-whole-row): hk.quantize / join hk.attention: hk.quantize needs other columns of its row, which are in other tiles: 128 columns share a scale, which have to divide a head
+// CHECK-LABEL: func.func @two_heads
+// CHECK-COUNT-2: hk.launch
+// CHECK: return
+func.func @two_heads(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %v: tensor<70x2x64xbf16>) -> (tensor<9x256xf8E4M3FN>, tensor<9x2xf32>) {
+  %o = hk.attention %q, %k, %v scale 0.125 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> -> tensor<9x4x64xbf16>
+  %flat = tensor.collapse_shape %o [[0], [1, 2]] : tensor<9x4x64xbf16> into tensor<9x256xbf16>
+  %y, %s = hk.quantize per_group %flat : tensor<9x256xbf16> -> tensor<9x256xf8E4M3FN>, tensor<9x2xf32>
+  return %y, %s : tensor<9x256xf8E4M3FN>, tensor<9x2xf32>
+}
+// What reads the codes is not computed there, nor are codes of 4 bits.
+// WHY-DAG: not fused (not-an-epilogue): hk.dequantize / join hk.attention: hk.dequantize stands behind a quantisation
+// CHECK-LABEL: func.func @behind
+// CHECK-COUNT-2: hk.launch
+// CHECK: return
+func.func @behind(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %v: tensor<70x2x64xbf16>) -> tensor<9x4x64xbf16> {
+  %o = hk.attention %q, %k, %v scale 0.125 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> -> tensor<9x4x64xbf16>
+  %y, %s = hk.quantize per_group %o group 64 : tensor<9x4x64xbf16> -> tensor<9x4x64xi8>, tensor<9x4x1xf32>
+  %z = hk.dequantize %y, %s group 64 : tensor<9x4x64xi8>, tensor<9x4x1xf32> -> tensor<9x4x64xbf16>
+  return %z : tensor<9x4x64xbf16>
+}
+// WHY-DAG: not fused (unsupported-dtype): hk.quantize_mx / join hk.attention: hk.quantize_mx makes elements of less than 8 bits
+// CHECK-LABEL: func.func @four_bits
+// CHECK-COUNT-2: hk.launch
+// CHECK: return
+func.func @four_bits(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %v: tensor<70x2x64xbf16>) -> (tensor<9x4x64xf4E2M1FN>, tensor<9x4x2xf8E8M0FNU>) {
+  %o = hk.attention %q, %k, %v scale 0.125 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> -> tensor<9x4x64xbf16>
+  %y, %s = hk.quantize_mx even %o : tensor<9x4x64xbf16> -> tensor<9x4x64xf4E2M1FN>, tensor<9x4x2xf8E8M0FNU>
+  return %y, %s : tensor<9x4x64xf4E2M1FN>, tensor<9x4x2xf8E8M0FNU>
+}
+// Waves that share a row have 128 columns of it each.
+// WHY-DAG: not fused (unsupported-shape): hk.quantize / join hk.attention: hk.quantize has scales of 256 columns, but waves share a row: 128 columns each
+// CHECK-LABEL: func.func @shared_rows
+// CHECK-COUNT-2: hk.launch
+// CHECK: return
+func.func @shared_rows(%q: tensor<2x1x16x576xbf16>, %kv: tensor<2x90x1x576xbf16>) -> (tensor<2x1x16x512xf8E4M3FN>, tensor<2x1x16x2xf32>) {
+  %o = hk.attention %q, %kv, %kv scale 0.05 causal : tensor<2x1x16x576xbf16>, tensor<2x90x1x576xbf16>, tensor<2x90x1x576xbf16> -> tensor<2x1x16x512xbf16>
+  %y, %s = hk.quantize per_group %o group 256 : tensor<2x1x16x512xbf16> -> tensor<2x1x16x512xf8E4M3FN>, tensor<2x1x16x2xf32>
+  return %y, %s : tensor<2x1x16x512xf8E4M3FN>, tensor<2x1x16x2xf32>
+}
+// Lanes that put parts of a row together are a power of two.
+// SM90-DAG: not fused (unsupported-shape): hk.quantize / join hk.attention: hk.quantize has scales of 48 columns; the loop that the copy engine feeds
+// CHECK-LABEL: func.func @thirds
+// CHECK-COUNT-1: hk.launch
+// CHECK-NOT: hk.launch
+// CHECK: return
+func.func @thirds(%q: tensor<1x128x4x48xbf16>, %k: tensor<1x128x2x48xbf16>, %v: tensor<1x128x2x48xbf16>) -> (tensor<1x128x4x48xi8>, tensor<1x128x4x1xf32>) {
+  %o = hk.attention %q, %k, %v scale 0.125 : tensor<1x128x4x48xbf16>, tensor<1x128x2x48xbf16>, tensor<1x128x2x48xbf16> -> tensor<1x128x4x48xbf16>
+  %y, %s = hk.quantize per_token %o : tensor<1x128x4x48xbf16> -> tensor<1x128x4x48xi8>, tensor<1x128x4x1xf32>
+  return %y, %s : tensor<1x128x4x48xi8>, tensor<1x128x4x1xf32>
+}
 // WHY-DAG: not fused (unsupported-shape): hk.mul / join hk.attention: tensor.extract_slice takes a part of the attention
 // CHECK-LABEL: func.func @halves
 // CHECK-COUNT-2: hk.launch

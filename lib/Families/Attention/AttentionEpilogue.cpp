@@ -41,9 +41,25 @@ bool ResultPlaces::isRead(Operation *op) const {
                       [&](Value operand) { return find(operand) != nullptr; });
 }
 
+int64_t mlir::hk::scaleColumnsOf(Operation *op) {
+  if (op->getNumResults() != 2 ||
+      rowReductionsOf(op) != ArrayRef(RowReduction::AbsMaximum))
+    return 0;
+  if (int64_t group = reductionGroupOf(op))
+    return group;
+  int64_t columns = tensorType(op->getOperand(0)).getShape().back();
+  return ShapedType::isDynamic(columns) ? 0 : columns;
+}
+
 Verdict ResultPlaces::add(Operation *op) {
   if (!isRead(op))
     return Verdict::accept();
+  if (quantization)
+    return Verdict::refuse(op, Reason::NotAnEpilogue,
+                           "stands behind a quantisation, which ends what "
+                           "attention computes");
+  if (scaleColumnsOf(op) != 0)
+    return addQuantization(op);
   if (isView(op) || isa<TransposeOp>(op))
     return addView(op);
   if (isElementwise(op))
@@ -93,6 +109,33 @@ Verdict ResultPlaces::addPointwise(Operation *op) {
         "makes elements of less than 8 bits, which attention does "
         "not store");
   return place(op, ResultPlace(*own));
+}
+
+/// Heads are in other tiles, so no scale may be of two, and scales of a part of
+/// a head must not leave a remainder, whose lanes would have fewer columns.
+Verdict ResultPlaces::addQuantization(Operation *op) {
+  int64_t group = scaleColumnsOf(op);
+  int64_t columns = tensorType(result).getShape().back(); // static: checkForm
+  const ResultPlace &own = *find(op->getOperand(0));
+  if (own.empty() || columns % group != 0)
+    return Verdict::refuse(
+        op, Reason::NeedsWholeRow,
+        "needs other columns of its row, which are in other tiles: " +
+            Twine(group) +
+            " columns share a scale, which have to divide a "
+            "head");
+  std::optional<::hk::DType> type =
+      dtypeOf(tensorType(op->getResult(0)).getElementType());
+  if (!type || ::hk::info(*type).bits != 8)
+    return Verdict::refuse(op, Reason::UnsupportedDType,
+                           "makes elements of less than 8 bits, which "
+                           "attention does not store");
+  Verdict verdict = place(op, ResultPlace(own));
+  if (verdict.accepted()) {
+    quantization = op;
+    places[op->getResult(1)] = places[op->getResult(0)];
+  }
+  return verdict;
 }
 
 /// Parts lists where the sizes of the new dims end.
@@ -169,12 +212,21 @@ static bool isFollowed(Operation *op) {
   return isView(op) || isa<TransposeOp>(op) || isElementwise(op);
 }
 
+/// Whether the scales of `op` are of columns of one head, which has `columns`.
+static bool scalesHeads(Operation *op, int64_t columns) {
+  int64_t group = scaleColumnsOf(op);
+  return group != 0 && columns % group == 0;
+}
+
 /// Whether a kernel of whole rows reads `value`, or what is computed of its
-/// elements.
-static bool feedsRows(Value value, int budget = kMostFollowed) {
+/// elements. A quantisation within heads of `columns` is none.
+static bool feedsRows(Value value, int64_t columns,
+                      int budget = kMostFollowed) {
   return budget > 0 && llvm::any_of(value.getUsers(), [&](Operation *user) {
-           return isFollowed(user) ? feedsRows(user->getResult(0), budget - 1)
-                                   : isa<RowwiseOpInterface>(user);
+           return isFollowed(user)
+                      ? feedsRows(user->getResult(0), columns, budget - 1)
+                      : isa<RowwiseOpInterface>(user) &&
+                            !scalesHeads(user, columns);
          });
 }
 
@@ -188,7 +240,8 @@ static int bitsOf(Value value) {
 static Verdict judgeRows(Operation *op, Value result) {
   if (isView(op) || isa<TransposeOp>(op))
     return Verdict::accept(); // its reader is judged
-  if (bitsOf(op->getResult(0)) < bitsOf(result) || !feedsRows(op->getResult(0)))
+  if (bitsOf(op->getResult(0)) < bitsOf(result) ||
+      !feedsRows(op->getResult(0), tensorType(result).getShape().back()))
     return Verdict::accept();
   return Verdict::refuse(
       op, Reason::CostlierFused,
@@ -221,6 +274,35 @@ Verdict mlir::hk::checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
 static constexpr int64_t kMostColumns = 64, kFewQueries = 64;
 static constexpr int64_t kMostOfFewQueries = 128; // columns
 
+/// Groups that waves cut the columns of values in at most, where those are
+/// columns of keys (kAttentionCandidates).
+static constexpr int64_t kMostColumnGroups = 4;
+
+/// Whether whoever ends a row of `shape` on `target` has whole groups of its
+/// columns; `bulk`: in the warp-specialised loop.
+static Verdict checkScaleColumns(Operation *op,
+                                 const ::hk::AttentionShape &shape, bool bulk,
+                                 const ::hk::Target &target) {
+  int64_t group = scaleColumnsOf(op);
+  if (group == 0 || target.arch == ::hk::Arch::Host)
+    return Verdict::accept();
+  if (::hk::attentionSharesValues(shape) &&
+      shape.valueDim / kMostColumnGroups % group != 0)
+    return Verdict::refuse(
+        op, Reason::UnsupportedShape,
+        "has scales of " + Twine(group) + " columns, but waves share a row: " +
+            Twine(shape.valueDim / kMostColumnGroups) + " columns each");
+  // The lanes of a row put parts of other blocks together, eight columns each.
+  if (bulk && (group % 8 != 0 || !llvm::isPowerOf2_64(uint64_t(group)) ||
+               group > 8 * target.waveSize))
+    return Verdict::refuse(
+        op, Reason::UnsupportedShape,
+        "has scales of " + Twine(group) +
+            " columns; the loop that the copy engine feeds has them of 8, "
+            "16, ..., 256");
+  return Verdict::accept();
+}
+
 Verdict mlir::hk::judgeEpilogue(AttentionOp attention, Value result,
                                 Operation *op, const ::hk::Target &target) {
   if (isView(op) || isa<TransposeOp>(op))
@@ -229,6 +311,9 @@ Verdict mlir::hk::judgeEpilogue(AttentionOp attention, Value result,
   ::hk::DType out = *dtypeOf(tensorType(result).getElementType());
   bool latent = checkLatent(attention, shape, out, target).accepted();
   bool bulk = checkBulk(attention, shape, out, target).accepted();
+  Verdict columns = checkScaleColumns(op, shape, bulk, target);
+  if (!columns.accepted())
+    return columns;
   RankedTensorType query = tensorType(attention.getQuery());
   int64_t queries = query.getDimSize(attention.hasRaggedQueries() ? 0 : 1);
   bool few = !ShapedType::isDynamic(queries) && queries <= kFewQueries &&

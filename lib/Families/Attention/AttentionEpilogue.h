@@ -7,7 +7,8 @@
 //
 // An attention kernel takes as epilogue what is computed from one element of
 // its result: pointwise operators, and views between them that join, part or
-// swap dims. A place says where in such a value the element lies.
+// swap dims. A place says where in such a value the element lies. Last of all
+// it takes a quantisation whose scales are of columns of one head.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +39,11 @@ public:
   const ResultPlace *find(Value value) const;
   /// Whether an operand of `op` follows the result.
   bool isRead(Operation *op) const;
+  /// The quantisation that ends what follows, or null.
+  Operation *getQuantization() const { return quantization; }
 
 private:
+  Verdict addQuantization(Operation *op);
   Verdict addPointwise(Operation *op);
   Verdict addView(Operation *op);
   Verdict addExpand(tensor::ExpandShapeOp op);
@@ -49,7 +53,12 @@ private:
   Value result;
   const DimSymbols &dims;
   llvm::DenseMap<Value, ResultPlace> places;
+  Operation *quantization = nullptr;
 };
+
+/// The columns that share a scale of a quantisation which computes its scales;
+/// 0: `op` is none.
+int64_t scaleColumnsOf(Operation *op);
 
 /// Whether `op`, which reads `result` of the kernel of `group` or what follows
 /// it, may be computed there.

@@ -7,7 +7,8 @@
 //
 // The functor that products have, with the result of the walk bound to the
 // columns that it is called with. Every path has vectors of another number of
-// columns, so there is a method for each.
+// columns, so there is a method for each. A quantisation is of the statistic of
+// its columns that whoever calls found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,8 +55,16 @@ public:
     }
   }
 
-  /// Where the columns are in a value that follows the result.
+  /// Where the columns are in a value that follows the result, or their scale
+  /// in the scales.
   Position placeOf(Value value) {
+    Operation *quantization = places.getQuantization();
+    if (quantization && value == quantization->getResult(1)) {
+      Position position = placeOf(quantization->getOperand(0));
+      position.back() =
+          simplify(position.back().floorDiv(scaleColumnsOf(quantization)));
+      return position;
+    }
     Position position;
     for (ArrayRef<int64_t> list : *places.find(value)) {
       AffineExpr index = constant(0);
@@ -64,6 +73,12 @@ public:
       position.push_back(simplify(index));
     }
     return position;
+  }
+
+  Expr statistic(Operation *, Value, RowReduction, int64_t,
+                 ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
+                 int) override {
+    return {"in.stat", {"float"}, code().depth()};
   }
 
 private:
@@ -104,16 +119,25 @@ public:
   EpilogueEmitter(const AttentionPlan &plan, const ::hk::Target &target,
                   raw_ostream &os)
       : plan(plan), target(target),
-        dims(DimSymbols::ofKernel(plan.getKernel())), os(os) {}
+        dims(DimSymbols::ofKernel(plan.getKernel())), os(os),
+        quantization(plan.getQuantization()),
+        group(quantization ? scaleColumnsOf(quantization) : 0) {}
 
   void run() {
-    os << "struct Epilogue {\n  const u64 *words;\n\n";
+    os << "struct Epilogue {\n";
+    if (quantization)
+      os << "  static constexpr int kGroup = " << group << ";\n";
+    os << "  const u64 *words;\n\n";
     writeResults();
     SmallVector<int> widths = {1, 2, 4, 8};
     if (target.arch == ::hk::Arch::Host)
       widths = {1, 16};
     for (int width : widths) {
+      if (quantization && group % width != 0)
+        continue;
       std::string condition = "V == " + std::to_string(width);
+      if (quantization)
+        writeEpilogueMethod("float", "stat", condition, statBody(width), os);
       writeEpilogueMethod("Results<V>", "compute", condition,
                           computeBody(width), os);
       writeEpilogueMethod("void", "put", condition, putBody(width), os);
@@ -126,9 +150,21 @@ private:
   void writeResults() {
     os << "  template <int V> struct Results {\n";
     for (auto [index, stored] : llvm::enumerate(plan.getEpilogue()))
-      os << "    Packed<" << dtypeText(elementTypeOf(stored.second)) << ", V> r"
-         << index << ";\n";
+      os << "    Packed<" << dtypeText(elementTypeOf(stored.second)) << ", "
+         << (isScale(stored.second) ? "1" : "V") << "> r" << index << ";\n";
     os << "  };\n\n";
+  }
+
+  /// The largest magnitude to be quantised.
+  std::string statBody(int width) {
+    CodeWriter out;
+    AttentionPuller puller(plan, dims, out, width);
+    Value input = quantization->getOperand(0);
+    Expr term =
+        puller.statisticTerm(quantization, input, RowReduction::AbsMaximum,
+                             puller.placeOf(input), width);
+    out.line("return " + reduced("Max", term).text + ";");
+    return out.str().str();
   }
 
   std::string computeBody(int width) {
@@ -136,10 +172,11 @@ private:
     AttentionPuller puller(plan, dims, out, width);
     std::string results;
     for (auto [operand, value] : plan.getEpilogue()) {
-      Expr made = puller.pull(value, puller.placeOf(value), width);
+      int count = isScale(value) ? 1 : width;
+      Expr made = puller.pull(value, puller.placeOf(value), count);
       results += (results.empty() ? "" : ", ") +
                  ("packExact<" + dtypeText(elementTypeOf(value)) + ", " +
-                  std::to_string(width) + ">(" + made.text + ")");
+                  std::to_string(count) + ">(" + made.text + ")");
     }
     out.line("return {" + results + "};");
     return out.str().str();
@@ -148,10 +185,20 @@ private:
   std::string putBody(int width) {
     CodeWriter out;
     AttentionPuller puller(plan, dims, out, width);
-    for (auto [index, stored] : llvm::enumerate(plan.getEpilogue()))
+    for (auto [index, stored] : llvm::enumerate(plan.getEpilogue())) {
+      bool scale = isScale(stored.second);
+      if (scale) // whoever has the first columns of a group stores it
+        out.openIf("col % " + std::to_string(group) + " == 0");
       puller.storeBits(unsigned(stored.first), puller.placeOf(stored.second),
-                       width, "in.made.r" + std::to_string(index));
+                       scale ? 1 : width, "in.made.r" + std::to_string(index));
+      if (scale)
+        out.close();
+    }
     return out.str().str();
+  }
+
+  bool isScale(Value value) const {
+    return quantization && value == quantization->getResult(1);
   }
 
   static Type elementTypeOf(Value value) {
@@ -162,6 +209,8 @@ private:
   const ::hk::Target &target;
   DimSymbols dims;
   raw_ostream &os;
+  Operation *quantization; // or null
+  int64_t group;           // columns that share a scale
 };
 
 } // namespace

@@ -131,6 +131,7 @@ bool AttentionPlan::mapEpilogue(ArrayRef<std::pair<int64_t, Value>> values) {
     if (!places.add(&op).accepted())
       return false;
   epilogue.assign(values.begin(), values.end());
+  quantization = places.getQuantization();
   return !values.empty() && llvm::all_of(values, [&](const auto &value) {
     return places.find(value.second) != nullptr;
   });

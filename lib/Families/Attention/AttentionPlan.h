@@ -63,6 +63,8 @@ public:
   bool hasEpilogue() const { return !epilogue.empty(); }
   /// What the epilogue stores, by operand numbers of the kernel.
   ArrayRef<std::pair<int64_t, Value>> getEpilogue() const { return epilogue; }
+  /// The quantisation with computed scales that ends it, or null.
+  Operation *getQuantization() const { return quantization; }
   const ::hk::AttentionShape &getShape() const { return shape; }
 
   /// The type of what is multiplied; those in memory may be narrower.
@@ -109,6 +111,7 @@ private:
   mutable AttentionCombineOp combine;
   SmallVector<AttentionSegment, 1> segments;
   SmallVector<std::pair<int64_t, Value>, 1> epilogue;
+  Operation *quantization = nullptr;
   AttentionOperands operands = {};
   ::hk::AttentionShape shape = {};
   /// By operand number; memoryDim of each dim.

@@ -230,16 +230,29 @@ HK_DEV void storeRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
   RowEnd end = finishRow<S>(a, w.head * S.group + row % S.group, maximum, sum);
   i64 at = outOffset<S>(a, w, row);
   constexpr int align = int(sizeof(Storage<S.outType>));
-  for (int c = 0; c < S.valueDim; c += 16) {
-    f32x16 y = *(const f32x16 *)(o + c) * end.factor;
+  auto columns = [&]<int V>(int c) __attribute__((always_inline)) {
+    Vec<float, V> y = *(const Vec<float, V> *)(o + c) * end.factor;
     if constexpr (kScaledResult<S>)
       if (end.factor != 0.f) // else no key is seen
-        for (int e = 0; e < 16 && c + e < S.valueDim; ++e)
+        for (int e = 0; e < V && c + e < S.valueDim; ++e)
           y[e] *= resultScale<S>(a, w, c + e);
-    if constexpr (kHasEpilogue<R>)
-      applyEpilogue<EpilogueOf<R>, S, 16>(a, w, row, c, y);
-    else
-      storeMasked<S.outType, 16, align>(a.out, at + c, S.valueDim - c, y);
+    return y;
+  };
+  using Epilogue = EpilogueOf<R>;
+  if constexpr (kStatGroup<Epilogue> != 0) {
+    constexpr int V = kEpilogueVec<Epilogue, 16>;
+    applyToGroups<Epilogue, V>(a, w, row,
+                               [&](int c) __attribute__((always_inline)) {
+                                 return columns.template operator()<V>(c);
+                               });
+  } else {
+    for (int c = 0; c < S.valueDim; c += 16) {
+      f32x16 y = columns.template operator()<16>(c);
+      if constexpr (kHasEpilogue<R>)
+        applyEpilogue<Epilogue, S, 16>(a, w, row, c, y);
+      else
+        storeMasked<S.outType, 16, align>(a.out, at + c, S.valueDim - c, y);
+    }
   }
   if constexpr (S.lse)
     a.lse[lseOffset<S>(a, w, row)] = end.lse;

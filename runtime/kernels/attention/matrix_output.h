@@ -24,7 +24,7 @@ template <AttentionSpec S, AttentionTile T, class R>
 struct AttentionMatrixOutput : AttentionMatrixConfig<S, T, R> {
   using Config = AttentionMatrixConfig<S, T, R>;
   using Config::kColumns, Config::kRowWaves, Config::kGroupColumns,
-      Config::firstColumn;
+      Config::kGroups, Config::firstColumn;
   using typename Config::Args, typename Config::Fragments,
       typename Config::Shared, typename Config::Rows;
 
@@ -113,36 +113,73 @@ struct AttentionMatrixOutput : AttentionMatrixConfig<S, T, R> {
   }
 
 private:
+  /// A wave has whole groups of its columns.
+  using Stats = GroupStats<EpilogueOf<R>, kGroupColumns>;
+  static_assert(kStatGroup<EpilogueOf<R>> == 0 || kGroups == 1 ||
+                kGroupColumns % kStatGroup<EpilogueOf<R>> == 0);
+
+  HK_MEM static void shareStats(Stats (&stats)[Fragments::kRows]) {
+    HK_UNROLL for (int g = 0; g < Stats::kCount; ++g) {
+      float of[Fragments::kRows];
+      HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) of[i] =
+          stats[i].of[g];
+      Fragments::laneReduce(
+          of, [](float x, float y)
+                  __attribute__((always_inline)) { return Max::apply(x, y); });
+      HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) stats[i].of[g] =
+          of[i];
+    }
+  }
+
   /// The same with an epilogue. All is computed before the first is stored, of
   /// rows and columns that do not exist that of some that do.
   HK_DEV void putOutput(const Args &a, AttentionBlock w, Fragments &f,
                         const float (&factor)[Fragments::kRows]) {
     w.first = computeFromHere(w.first);
     using Epilogue = EpilogueOf<R>;
-    constexpr int V = Fragments::kOutputVec, P = V < 8 ? V : 8;
+    constexpr int V = Fragments::kOutputVec;
+    constexpr int P = kEpilogueVec<Epilogue, (V < 8 ? V : 8)>;
     constexpr int count = T.bq / kRowWaves * kGroupColumns / kWave / P;
     constexpr int last = S.valueDim - P;
     EpilogueResults<Epilogue, P> made[count];
     auto columnOf = [&](int local, int c) __attribute__((always_inline)) {
       return firstColumn() + local + c;
     };
+    // Each vector of columns, with what it is of.
+    auto forEachVector = [&](auto visit) __attribute__((always_inline)) {
+      f.forEachOutput(
+          [&](int i, int local, auto x) __attribute__((always_inline)) {
+            HK_UNROLL for (int c = 0; c < V; c += P) {
+              int column = columnOf(local, c);
+              if constexpr (kColumns != S.valueDim)
+                column = column < last ? column : last;
+              Vec<float, P> y;
+              HK_UNROLL for (int e = 0; e < P; ++e) y[e] = x[c + e];
+              if constexpr (kScaledResult<S>)
+                if (factor[i] != 0.f) // else no key is seen
+                  HK_UNROLL for (int e = 0; e < P; ++e) y[e] *=
+                      resultScale<S>(a, w, column + e);
+              i64 row = w.first + minOf(Fragments::rowOf(i), w.count - 1);
+              visit(i, row, local + c, column, y);
+            }
+          });
+    };
+    Stats stats[Fragments::kRows];
+    if constexpr (kStatGroup<Epilogue> != 0) {
+      forEachVector([&](int i, i64 row, int local, int column,
+                        auto y) __attribute__((always_inline)) {
+        if (kColumns == S.valueDim || firstColumn() + local < S.valueDim)
+          stats[i].add(local,
+                       epilogueStat<Epilogue, S, P>(a, w, row, column, y));
+      });
+      shareStats(stats);
+    }
     int n = 0;
-    f.forEachOutput(
-        [&](int i, int local, auto x) __attribute__((always_inline)) {
-          HK_UNROLL for (int c = 0; c < V; c += P) {
-            int column = columnOf(local, c);
-            if constexpr (kColumns != S.valueDim)
-              column = column < last ? column : last;
-            Vec<float, P> y;
-            HK_UNROLL for (int e = 0; e < P; ++e) y[e] = x[c + e];
-            if constexpr (kScaledResult<S>)
-              if (factor[i] != 0.f) // else no key is seen
-                HK_UNROLL for (int e = 0; e < P; ++e) y[e] *=
-                    resultScale<S>(a, w, column + e);
-            i64 row = w.first + minOf(Fragments::rowOf(i), w.count - 1);
-            made[n++] = computeEpilogue<Epilogue, S, P>(a, w, row, column, y);
-          }
-        });
+    forEachVector([&](int i, i64 row, int local, int column, auto y)
+                      __attribute__((always_inline)) {
+                        made[n++] = computeEpilogue<Epilogue, S, P>(
+                            a, w, row, column, y, stats[i].get(local));
+                      });
     n = 0;
     f.forEachOutput([&](int i, int local, auto) __attribute__((always_inline)) {
       HK_UNROLL for (int c = 0; c < V; c += P, ++n) {

@@ -160,22 +160,59 @@ private:
     RowEnd end =
         finishRow<S>(a, w.head * S.group + r % S.group, row.maximum, row.sum);
     i64 at = outOffset<S>(a, w, r);
+    using Epilogue = EpilogueOf<R>;
+    auto valueOf = [&](int c) __attribute__((always_inline)) {
+      float y = row.o[c] * end.factor;
+      if constexpr (kScaledResult<S>)
+        if (end.factor != 0.f) // else no key is seen
+          y *= resultScale<S>(a, w, c * kWave + lane);
+      return y;
+    };
+    [[maybe_unused]] float stats[kPerLane] = {};
+    if constexpr (kStatGroup<Epilogue> != 0)
+      findStats(a, w, r, stats, valueOf);
     HK_UNROLL for (int c = 0; c < kPerLane; ++c) {
       int column = c * kWave + lane;
       if (S.valueDim % kWave != 0 && column >= S.valueDim)
         continue;
-      float y = row.o[c] * end.factor;
-      if constexpr (kScaledResult<S>)
-        if (end.factor != 0.f) // else no key is seen
-          y *= resultScale<S>(a, w, column);
+      float y = valueOf(c);
       if constexpr (kHasEpilogue<R>)
-        applyEpilogue<EpilogueOf<R>, S, 1>(a, w, r, column, Vec<float, 1>(y));
+        applyEpilogue<Epilogue, S, 1>(a, w, r, column, Vec<float, 1>(y),
+                                      stats[c]);
       else
         hk::store<S.outType, 1>(a.out, at + column, Vec<float, 1>(y));
     }
     if constexpr (S.lse)
       if (lane == 0)
         a.lse[lseOffset<S>(a, w, r)] = end.lse;
+  }
+
+private:
+  /// The statistics of the groups of this lane's columns, one group after the
+  /// other: all lanes have some of each.
+  template <class ValueOf>
+  HK_MEM static void findStats(const Args &a, const AttentionBlock &w, i64 row,
+                               float (&stats)[kPerLane], ValueOf valueOf) {
+    using Epilogue = EpilogueOf<R>;
+    constexpr int group = kStatGroup<Epilogue>;
+    float own[kPerLane];
+    HK_UNROLL for (int c = 0; c < kPerLane; ++c) {
+      int column = c * kWave + laneId();
+      bool exists = S.valueDim % kWave == 0 || column < S.valueDim;
+      own[c] = 0;
+      if (exists)
+        own[c] = epilogueStat<Epilogue, S, 1>(a, w, row, column,
+                                              Vec<float, 1>(valueOf(c)));
+    }
+    for (int g = 0; g < S.valueDim / group; ++g) {
+      float stat[1] = {0};
+      HK_UNROLL for (int c = 0; c < kPerLane; ++c) stat[0] =
+          (c * kWave + laneId()) / group == g ? Max::apply(stat[0], own[c])
+                                              : stat[0];
+      groupReduce<Max, kWave>(stat);
+      HK_UNROLL for (int c = 0; c < kPerLane; ++c) stats[c] =
+          (c * kWave + laneId()) / group == g ? stat[0] : stats[c];
+    }
   }
 };
 

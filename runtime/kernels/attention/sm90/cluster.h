@@ -46,13 +46,10 @@ public:
     waveBarrier();
     clusterArrive();
     clusterWait();
-    constexpr int all = T.bq * kInRow;
-    int rank = int(clusterRank()), end = all * (rank + 1) / kBlocks;
-    for (int i = all * rank / kBlocks + threadId(); i < end; i += kThreads) {
-      int own = i / kInRow;
-      if (tileQuery<T>(own) < tile.count)
-        finish(a, tile, parts, own, i % kInRow * kVec);
-    }
+    if constexpr (kStatGroup<E> != 0)
+      finishGroups(a, tile, parts);
+    else
+      finishColumns(a, tile, parts);
     // Nobody goes while others read its sums.
     waveBarrier();
     clusterArrive();
@@ -75,10 +72,35 @@ private:
     }
   }
 
-  /// Columns [column, column + kVec) of row `row`.
+  HK_MEM static void finishColumns(const AttentionArgs<S> &a,
+                                   const BulkAttentionTile &tile, u32 parts) {
+    constexpr int all = T.bq * kInRow;
+    int rank = int(clusterRank()), end = all * (rank + 1) / kBlocks;
+    for (int i = all * rank / kBlocks + threadId(); i < end; i += kThreads) {
+      int own = i / kInRow;
+      if (tileQuery<T>(own) < tile.count)
+        finish(a, tile, parts, own, i % kInRow * kVec);
+    }
+  }
+  /// The same of whole rows and by whole warps, whose lanes exchange
+  /// statistics.
+  HK_MEM static void finishGroups(const AttentionArgs<S> &a,
+                                  const BulkAttentionTile &tile, u32 parts) {
+    int rank = int(clusterRank());
+    int first = T.bq * rank / kBlocks * kInRow;
+    int end = T.bq * (rank + 1) / kBlocks * kInRow;
+    for (; first < end; first += kThreads) {
+      int i = first + threadId(), row = i / kInRow;
+      bool exists = i < end && tileQuery<T>(row) < tile.count;
+      finish(a, tile, parts, exists ? row : 0, i % kInRow * kVec, exists);
+    }
+  }
+
+  /// Columns [column, column + kVec) of row `row`; `exists` is false in a lane
+  /// that only takes part in the exchange of statistics.
   HK_MEM static void finish(const AttentionArgs<S> &a,
                             const BulkAttentionTile &tile, u32 parts, int row,
-                            int column) {
+                            int column, bool exists = true) {
     f32x4 ends[kBlocks], part[kBlocks][2];
     HK_UNROLL for (int b = 0; b < kBlocks; ++b) {
       u32 at = clusterAddress(parts + row * kPitch, u32(b));
@@ -102,12 +124,17 @@ private:
     i64 pair = i64(w.first + tileQuery<T>(row)) * S.group + head % S.group;
     RowEnd end = finishRow<S>(a, head, maximum, sum);
     if constexpr (S.lse)
-      if (column == 0)
+      if (exists && column == 0)
         a.lse[lseOffset<S>(a, w, pair)] = end.lse;
     Vec<float, kVec> x;
     HK_UNROLL for (int i = 0; i < kVec; ++i) x[i] =
         total[i / 4][i % 4] * end.factor;
-    if constexpr (kIsEpilogue<E>)
+    if constexpr (kStatGroup<E> != 0) {
+      float stat[1] = {epilogueStat<E, S, kVec>(a, w, pair, column, x)};
+      groupReduce<Max, kStatGroup<E> / kVec>(stat);
+      if (exists)
+        applyEpilogue<E, S, kVec>(a, w, pair, column, x, stat[0]);
+    } else if constexpr (kIsEpilogue<E>)
       applyEpilogue<E, S, kVec>(a, w, pair, column, x);
     else
       storePacked<S.outType, kVec, 16>(a.out + outOffset<S>(a, w, pair), column,

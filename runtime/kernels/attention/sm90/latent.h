@@ -244,6 +244,7 @@ private:
   }
 
   HK_MEM void store(const AttentionBlock &w) const {
+    static_assert(kStatGroup<E> == 0, "a row lies in two warpgroups");
     // Both rows are computed before either is stored.
     [[maybe_unused]] EpilogueRow<E, S, Config::kHalfColumns> made[2];
     HK_UNROLL for (int r = 0; r < 2; ++r) {

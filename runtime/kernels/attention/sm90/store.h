@@ -67,21 +67,45 @@ HK_DEV void storeAccumulatorRow(Global<Storage<OUT>> out, bool exists,
       });
 }
 
+/// Statistics of all groups of a row.
+template <class E, AttentionSpec S>
+using RowStats = GroupStats<E, int(S.valueDim)>;
+
+/// Those of such a row, as row `row` of the block, which exists: of the columns
+/// as this thread has them, two of every eight.
+template <class E, AttentionSpec S, int N>
+HK_DEV RowStats<E, S> statsOfRow(const AttentionArgs<S> &a,
+                                 const AttentionBlock &w, i64 row,
+                                 const float (&sum)[N], int r, float factor) {
+  RowStats<E, S> stats;
+  if constexpr (kStatGroup<E> != 0) {
+    static_assert(kStatGroup<E> % 8 == 0);
+    HK_UNROLL for (int c = 0; c < S.valueDim; c += 8) {
+      int i = c / 2 + 2 * r;
+      f32x2 two = {sum[i] * factor, sum[i + 1] * factor};
+      stats.add(c, epilogueStat<E, S, 2>(a, w, row, c + laneId() % 4 * 2, two));
+    }
+    groupReduce<Max, 4>(stats.of);
+  }
+  return stats;
+}
+
 /// What the epilogue E makes of columns [BEGIN, SIZE) of such a row, of which
 /// the accumulator's first is number `first`.
 template <class E, AttentionSpec S, int SIZE, int BEGIN = 0> class EpilogueRow {
 public:
-  /// Of row `row` of the block, which exists.
+  /// Of row `row` of the block, which exists; `stats` of its groups.
   template <int N>
   HK_MEM void compute(const AttentionArgs<S> &a, const AttentionBlock &w,
                       i64 row, int first, const float (&sum)[N], int r,
-                      float factor) {
+                      float factor, const RowStats<E, S> &stats = {}) {
     int i = 0;
     forAccumulatorRow<S.outType, SIZE, BEGIN>(
         true, sum, r, factor,
         [&](int column, auto eight) __attribute__((always_inline)) {
           made[i++] = computeEpilogue<E, S, 8>(a, w, row, first + column,
-                                               unpack<S.outType, 8>(eight));
+                                               unpack<S.outType, 8>(eight),
+                                               stats.get(column));
         });
   }
   HK_MEM void put(const AttentionArgs<S> &a, const AttentionBlock &w, i64 row,
@@ -136,32 +160,53 @@ private:
   /// As much is computed before the first of it is stored as registers hold.
   static constexpr int kTogether = 64;
 
-  template <int BEGIN = 0>
+  HK_MEM static i64 pairOf(const BulkAttentionTile &tile,
+                           const AttentionBlock &w, int query) {
+    return i64(w.first + query) * S.group + tile.head % S.group;
+  }
+  /// The last row that exists in place of those that do not.
+  HK_MEM static i64 someRow(const BulkAttentionTile &tile,
+                            const AttentionBlock &w, int query) {
+    return pairOf(tile, w, int(minOf(query, tile.count - 1)));
+  }
+
+  HK_MEM static void runEpilogue(const AttentionArgs<S> &a,
+                                 const BulkAttentionTile &tile,
+                                 const AttentionBlock &w, int row,
+                                 const BulkAttentionRows<S, T> &rows,
+                                 const Accumulators &o) {
+    RowStats<E, S> stats[2];
+    if constexpr (kStatGroup<E> != 0)
+      HK_UNROLL for (int r = 0; r < 2; ++r) stats[r] =
+          statsOfRow<E, S>(a, w, someRow(tile, w, row + 8 * r), o, r,
+                           rows.finish(a, tile.head, r).factor);
+    runColumns<0>(a, tile, w, row, rows, o, stats);
+  }
+
+  template <int BEGIN>
   HK_MEM static void
-  runEpilogue(const AttentionArgs<S> &a, const BulkAttentionTile &tile,
-              const AttentionBlock &w, int row,
-              const BulkAttentionRows<S, T> &rows, const Accumulators &o) {
+  runColumns(const AttentionArgs<S> &a, const BulkAttentionTile &tile,
+             const AttentionBlock &w, int row,
+             const BulkAttentionRows<S, T> &rows, const Accumulators &o,
+             const RowStats<E, S> (&stats)[2]) {
     constexpr int end =
         S.valueDim - BEGIN > kTogether ? BEGIN + kTogether : S.valueDim;
     EpilogueRow<E, S, end, BEGIN> made[2];
-    auto pairOf = [&](int query) {
-      return i64(w.first + query) * S.group + tile.head % S.group;
-    };
     HK_UNROLL for (int r = 0; r < 2; ++r) made[r].compute(
-        a, w, pairOf(int(minOf(row + 8 * r, tile.count - 1))), 0, o, r,
-        rows.finish(a, tile.head, r).factor);
+        a, w, someRow(tile, w, row + 8 * r), 0, o, r,
+        rows.finish(a, tile.head, r).factor, stats[r]);
     HK_UNROLL for (int r = 0; r < 2; ++r) {
       int query = row + 8 * r;
       if (query >= tile.count)
         continue;
-      made[r].put(a, w, pairOf(query), 0);
+      i64 pair = pairOf(tile, w, query);
+      made[r].put(a, w, pair, 0);
       if constexpr (S.lse && BEGIN == 0)
         if (laneId() % 4 == 0)
-          a.lse[lseOffset<S>(a, w, pairOf(query))] =
-              rows.finish(a, tile.head, r).lse;
+          a.lse[lseOffset<S>(a, w, pair)] = rows.finish(a, tile.head, r).lse;
     }
     if constexpr (end < S.valueDim)
-      runEpilogue<end>(a, tile, w, row, rows, o);
+      runColumns<end>(a, tile, w, row, rows, o, stats);
   }
 };
 
