@@ -257,7 +257,46 @@ FailureOr<std::pair<Tensor, int64_t>> Node::tensorWith(const Size &size) {
   return std::pair(Tensor{item->tensor, item->dtype, item->shape}, dim);
 }
 
+/// `count` ones and, for each of these sizes of inputs, as many: their product,
+/// int32 [product].
+static FailureOr<Tensor> onesOf(Node &node, int64_t count,
+                                ArrayRef<unsigned> symbols) {
+  SmallVector<int64_t> numbers(count, 1);
+  HK_TRY(known, node.constant(
+                    node.graph.store.makeIntegers(kInt32, count, numbers), ""));
+  Tensor made = known;
+  for (unsigned symbol : symbols) {
+    Size size = Size::symbol(symbol), before = made.shape[0];
+    HK_TRY(truths, node.truths(size));
+    HK_TRY(ones, node.cast(truths, kInt32));
+    HK_TRY(column, node.reshape(made, {before, Size(1)}));
+    HK_TRY(row, node.reshape(ones, {Size(1), size}));
+    HK_TRY(all, node.binary<MulOp>(column, row));
+    HK_TRY(flat, node.reshape(all, {before * size}));
+    made = flat;
+  }
+  return made;
+}
+
 FailureOr<Tensor> Node::truths(const Size &size) {
+  const auto &terms = size.getTerms();
+  // Of no dim, but a sum of products of such.
+  if (!graph.findDim(size).first && !terms.empty() &&
+      llvm::all_of(terms, [&](const auto &term) {
+        return term.second >= 1 && term.second <= graph.options.maxEvaluated &&
+               llvm::all_of(term.first, [&](unsigned symbol) {
+                 return graph.findDim(Size::symbol(symbol)).first;
+               });
+      })) {
+    SmallVector<Tensor> parts;
+    for (const auto &[product, coefficient] : terms) {
+      HK_TRY(ones, onesOf(*this, coefficient, product));
+      parts.push_back(ones);
+    }
+    HK_TRY(ones, concat(0, parts));
+    HK_TRY(line, reshape(ones, size));
+    return compare(ComparePredicate::eq, line, line);
+  }
   HK_TRY(found, tensorWith(size));
   auto [made, dim] = found;
   for (int64_t d = 0; d < made.rank(); ++d)

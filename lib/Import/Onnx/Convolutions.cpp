@@ -17,30 +17,18 @@
 #include "Convolutions.h"
 #include "Activations.h"
 #include "Products.h"
-#include "Windows.h"
 
 using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
-namespace {
-
-/// What a convolution is multiplied with: `out` channels of the result, each of
-/// `channels` of its group.
-struct Filter {
-  int64_t groups, out, channels, taps;
-  bool isApart() const { return channels == 1 && groups == out && groups > 1; }
-};
-
-} // namespace
-
-/// [N, ..., C] as [N, places..., taps C].
-static FailureOr<Tensor> rowsOf(Node &node, const Tensor &x,
-                                ArrayRef<Window> windows) {
+FailureOr<Tensor> mlir::hk::importer::rowsOf(Node &node, const Tensor &x,
+                                             ArrayRef<Window> windows,
+                                             Padder pad) {
   Tensor made = x;
   for (int64_t d = windows.size() - 1; d >= 0; --d) {
     const Window &window = windows[d];
-    HK_TRY(wide, padded(node, made, d + 1, window.before, window.after, 0.0));
+    HK_TRY(wide, pad(made, d + 1, window.before, window.after));
     HK_TRY(taps, tapsOf(node, wide, d + 1, window));
     HK_TRY(joined, node.concat(wide.rank() - 1, taps));
     made = joined;
@@ -81,10 +69,9 @@ static FailureOr<Tensor> patchesOf(Node &node, const Tensor &x,
 /// Where weight [M, taps, C] has its elements in the file.
 using Place = llvm::function_ref<int64_t(int64_t m, int64_t tap, int64_t c)>;
 
-/// A weight of the file in the order of rows, [M, taps C], moved once.
-static FailureOr<Tensor> movedWeight(Node &node, const Filter &filter,
-                                     Place place) {
-  const Item &item = node.input(1);
+/// A weight of the file in the order of rows, [M, taps C].
+static Data movedData(Node &node, const Item &item, const Filter &filter,
+                      Place place) {
   size_t width = dtypeInfo(item.dtype)->bits / 8;
   std::string moved;
   moved.reserve(item.data->bytes.size());
@@ -92,10 +79,21 @@ static FailureOr<Tensor> movedWeight(Node &node, const Filter &filter,
     for (int64_t t = 0; t < filter.taps; ++t)
       for (int64_t c = 0; c < filter.channels; ++c)
         moved += item.data->bytes.substr(place(m, t, c) * width, width);
-  return node.constant({item.dtype,
-                        {filter.out, filter.taps * filter.channels},
-                        node.graph.store.keep(std::move(moved))},
-                       item.name + ".by_tap");
+  return {item.dtype,
+          {filter.out, filter.taps * filter.channels},
+          node.graph.store.keep(std::move(moved))};
+}
+
+Data mlir::hk::importer::dataByTap(Node &node, const Item &weight,
+                                   const Filter &filter) {
+  return movedData(node, weight, filter, [&](int64_t m, int64_t t, int64_t c) {
+    return (m * filter.channels + c) * filter.taps + t;
+  });
+}
+
+/// The same as a tensor, moved once.
+static FailureOr<Tensor> movedWeight(Node &node, const Data &data) {
+  return node.constant(data, node.input(1).name + ".by_tap");
 }
 
 /// The weight [M, C, taps] in the order of rows.
@@ -103,11 +101,7 @@ static FailureOr<Tensor> weightByTap(Node &node, const Filter &filter) {
   const auto [groups, out, channels, taps] = filter;
   const Item &item = node.input(1);
   if (item.data && dtypeInfo(item.dtype)->bits % 8 == 0)
-    return movedWeight(
-        node, filter,
-        [&, channels = channels, taps = taps](int64_t m, int64_t t, int64_t c) {
-          return (m * channels + c) * taps + t;
-        });
+    return movedWeight(node, dataByTap(node, item, filter));
   HK_TRY(weight, node.tensor(1));
   HK_TRY(split, node.reshape(weight, {Size(out), Size(channels), Size(taps)}));
   HK_TRY(moved, node.transpose(split, {0, 2, 1}));
@@ -165,27 +159,37 @@ static FailureOr<Tensor> convolved(Node &node, const Tensor &x,
                                    const Filter &filter) {
   if (filter.isApart())
     return apart(node, x, windows, weight);
-  HK_TRY(rows, rowsOf(node, x, windows));
+  HK_TRY(rows, rowsOf(node, x, windows,
+                      [&](const Tensor &part, int64_t dim, int64_t before,
+                          int64_t after) {
+                        return padded(node, part, dim, before, after, 0.0);
+                      }));
   if (filter.groups == 1)
     return matmul(node, rows, weight, false, true, x.dtype);
   return grouped(node, rows, weight, filter);
 }
 
-/// The sizes of input 1, a weight of two dims and a window.
-static FailureOr<SmallVector<int64_t>> weightSizes(Node &node) {
+FailureOr<SmallVector<int64_t>> mlir::hk::importer::weightSizes(Node &node,
+                                                                size_t i) {
   SmallVector<int64_t> sizes;
-  for (const Size &size : node.input(1).shape)
+  for (const Size &size : node.input(i).shape)
     sizes.push_back(size.getConstant().value_or(0));
   if (sizes.size() < 3 || llvm::any_of(sizes, [](int64_t n) { return n < 1; }))
     return node.error() << "expected a weight of two dims and a window of "
                            "known sizes, but got "
-                        << node.describe(node.input(1).shape);
+                        << node.describe(node.input(i).shape);
   ArrayRef<int64_t> kernel = ArrayRef<int64_t>(sizes).drop_front(2);
   if (auto given = node.integerList("kernel_shape");
       given && ArrayRef<int64_t>(*given) != kernel)
     return node.error() << "expected attribute 'kernel_shape' to be [" << kernel
                         << "], as the weight has it, but got [" << *given
                         << "]";
+  return sizes;
+}
+
+/// The same of input 1, a weight of input 0's type.
+static FailureOr<SmallVector<int64_t>> realWeightSizes(Node &node) {
+  HK_TRY(sizes, weightSizes(node, 1));
   const Item &x = node.input(0);
   if (node.input(1).dtype != x.dtype || !dtypeInfo(x.dtype) ||
       !dtypeInfo(x.dtype)->isFloat)
@@ -193,11 +197,24 @@ static FailureOr<SmallVector<int64_t>> weightSizes(Node &node) {
   return sizes;
 }
 
-static InFlightDiagnostic wrongGroups(Node &node, int64_t groups) {
+static InFlightDiagnostic wrongGroups(Node &node, int64_t groups,
+                                      ArrayRef<int64_t> weight) {
   return node.error() << "expected groups of channels, " << groups
                       << ", that fit, but got "
-                      << node.describe(node.input(0).shape) << " and a weight "
-                      << node.describe(node.input(1).shape);
+                      << node.describe(node.input(0).shape) << " and a weight ["
+                      << weight << "]";
+}
+
+FailureOr<Filter> mlir::hk::importer::filterOf(Node &node,
+                                               ArrayRef<int64_t> sizes) {
+  Filter filter{node.integer("group", 1), sizes[0], sizes[1], 1};
+  for (int64_t size : sizes.drop_front(2))
+    filter.taps *= size;
+  if (filter.groups < 1 || filter.groups > filter.out ||
+      filter.out % filter.groups ||
+      !node.input(0).shape[1].isConstant(filter.channels * filter.groups))
+    return wrongGroups(node, filter.groups, sizes);
+  return filter;
 }
 
 /// [N, ..., M] with its bias, as [N, M, ...].
@@ -222,15 +239,9 @@ static LogicalResult finish(Node &node, const Tensor &product, int64_t out) {
 
 static FailureOr<Tensor> convolved(Node &node) {
   HK_TRY(x, node.tensor(0));
-  HK_TRY(sizes, weightSizes(node));
+  HK_TRY(sizes, realWeightSizes(node));
   HK_TRY(windows, windowsOf(node, ArrayRef<int64_t>(sizes).drop_front(2)));
-  Filter filter{node.integer("group", 1), sizes[0], sizes[1], 1};
-  for (int64_t size : ArrayRef<int64_t>(sizes).drop_front(2))
-    filter.taps *= size;
-  if (filter.groups < 1 || filter.groups > filter.out ||
-      filter.out % filter.groups ||
-      !x.shape[1].isConstant(filter.channels * filter.groups))
-    return wrongGroups(node, filter.groups);
+  HK_TRY(filter, filterOf(node, sizes));
   if (filter.groups == 1 && arePatches(windows)) {
     int64_t width = filter.channels * filter.taps;
     HK_TRY(rows, patchesOf(node, x, windows, width));
@@ -411,12 +422,14 @@ static FailureOr<Tensor> weightFromEnd(Node &node, const Filter &filter) {
   int64_t share = out / groups;
   const Item &item = node.input(1);
   if (item.data && dtypeInfo(item.dtype)->bits % 8 == 0)
-    return movedWeight(
-        node, filter,
-        [=, channels = channels, taps = taps](int64_t m, int64_t t, int64_t c) {
-          int64_t channel = m / share * channels + c;
-          return (channel * share + m % share) * taps + taps - 1 - t;
-        });
+    return movedWeight(node,
+                       movedData(node, item, filter,
+                                 [=, channels = channels, taps = taps](
+                                     int64_t m, int64_t t, int64_t c) {
+                                   int64_t channel = m / share * channels + c;
+                                   return (channel * share + m % share) * taps +
+                                          taps - 1 - t;
+                                 }));
   HK_TRY(given, node.tensor(1));
   HK_TRY(split, node.reshape(given, {Size(groups), Size(channels), Size(share),
                                      Size(taps)}));
@@ -432,14 +445,14 @@ static FailureOr<Tensor> weightFromEnd(Node &node, const Filter &filter) {
 
 static LogicalResult transposedConvolution(Node &node) {
   HK_TRY(x, node.tensor(0));
-  HK_TRY(sizes, weightSizes(node));
+  HK_TRY(sizes, realWeightSizes(node));
   ArrayRef<int64_t> kernel = ArrayRef<int64_t>(sizes).drop_front(2);
   HK_TRY(windows, transposedWindows(node, kernel));
   int64_t groups = node.integer("group", 1), taps = 1, share = sizes[1];
   for (int64_t size : kernel)
     taps *= size;
   if (groups < 1 || sizes[0] % groups || !x.shape[1].isConstant(sizes[0]))
-    return wrongGroups(node, groups);
+    return wrongGroups(node, groups, sizes);
   if (groups == 1 && llvm::all_of(windows, [](const Window &w) {
         return w.size == w.step && w.apart == 1 && !w.before && !w.after &&
                !w.beyond;

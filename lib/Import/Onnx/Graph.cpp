@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "Folding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -271,7 +271,10 @@ LogicalResult GraphImporter::importNode(const ::onnx::NodeProto &proto) {
                 "an earlier node";
   }
   builder.setInsertionPointToEnd(&function.getBody().front());
-  if (failed(op.import(node)) || failed(node.checkAttributes()))
+  auto folded =
+      domain.empty() ? foldedNumbers(node, proto.op_type()) : std::nullopt;
+  if (failed(folded ? *folded : op.import(node)) ||
+      failed(node.checkAttributes()))
     return failure();
   for (size_t i = 0; i < node.numOutputs(); ++i)
     if (node.wants(i) && !find(node.outputName(i)) &&

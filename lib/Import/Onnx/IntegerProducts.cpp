@@ -15,21 +15,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Products.h"
+#include "Codes.h"
 
 using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
-
-namespace {
-/// A matrix of codes.
-struct Operand {
-  Tensor codes;               // int8
-  const Item *item;           // that the codes are of
-  std::optional<Tensor> zero; // int32, [] or, of columns, [N]; nothing for 0
-  std::optional<Data> zeros;  // the same numbers where the file has them
-};
-} // namespace
 
 static bool isByte(int dtype) { return dtype == kInt8 || dtype == kUInt8; }
 
@@ -37,34 +27,37 @@ static bool isFloat8(int dtype) {
   return dtype >= kFloat8E4M3FN && dtype <= kFloat8E5M2FNUZ;
 }
 
-/// Element `i` of codes or zero points, as hk's int8.
-static int64_t signedAt(const Data &data, int64_t i) {
+int64_t mlir::hk::importer::signedAt(const Data &data, int64_t i) {
   return data.integer(i) - (data.dtype == kUInt8 ? 128 : 0);
 }
 
 /// A value as int8: integers of 8 bits.
-static FailureOr<Tensor> bytesOf(Node &node, StringRef name) {
-  Item *found = node.graph.find(name);
-  if (!found)
-    return node.error() << "expected all codes and scales, but one is left out";
-  Item &item = *found;
+static FailureOr<Tensor> bytesOf(Node &node, Item &item) {
   if (!isByte(item.dtype))
-    return node.error() << "expected '" << name
+    return node.error() << "expected '" << item.name
                         << "' to be integers of 8 bits, but got "
                         << dtypeName(item.dtype);
   HK_TRY(value, node.graph.tensorOf(node.loc, item));
   return Tensor{value, kInt8, item.shape};
 }
 
-/// The operand of these names; no name for no zero point.
-static FailureOr<Operand> operandOf(Node &node, StringRef codes,
-                                    StringRef zero) {
+FailureOr<Operand> mlir::hk::importer::operandOf(Node &node, StringRef codes,
+                                                 StringRef zero) {
+  Item *found = node.graph.find(codes);
+  if (!found)
+    return node.error() << "expected all codes and scales, but one is left out";
+  return operandOf(node, *found,
+                   zero.empty() ? nullptr : node.graph.find(zero));
+}
+
+FailureOr<Operand> mlir::hk::importer::operandOf(Node &node, Item &codes,
+                                                 Item *zero) {
   Operand made;
   HK_TRY(bytes, bytesOf(node, codes));
   made.codes = bytes;
-  made.item = node.graph.find(codes);
+  made.item = &codes;
   DataStore &store = node.graph.store;
-  if (zero.empty()) {
+  if (!zero) {
     // Without a zero point it is 0.
     if (made.item->dtype == kInt8)
       return made;
@@ -73,7 +66,7 @@ static FailureOr<Operand> operandOf(Node &node, StringRef codes,
     made.zero = number;
     return made;
   }
-  const Item &given = *node.graph.find(zero);
+  Item &given = *zero;
   if (given.dtype != made.item->dtype || given.shape.size() > 1)
     return node.error() << "expected a zero point of "
                         << dtypeName(made.item->dtype)
@@ -91,11 +84,11 @@ static FailureOr<Operand> operandOf(Node &node, StringRef codes,
     if (!one)
       sizes.push_back(numbers.size());
     made.zeros = store.makeIntegers(kInt32, sizes, numbers);
-    HK_TRY(constant, node.constant(*made.zeros, (zero + ".int32").str()));
+    HK_TRY(constant, node.constant(*made.zeros, given.name + ".int32"));
     made.zero = constant;
     return made;
   }
-  HK_TRY(narrow, bytesOf(node, zero));
+  HK_TRY(narrow, bytesOf(node, given));
   HK_TRY(wide, node.cast(narrow, kInt32));
   HK_TRY(shaped, node.reshape(wide, one ? Shape() : narrow.shape));
   made.zero = shaped;
@@ -127,14 +120,36 @@ static LogicalResult foldZeros(Node &node, Operand &w, bool transposed) {
   return success();
 }
 
-/// Sums of the codes of a weight's columns, int32 [N].
+/// `count` ones in int8, [count, 1] or [1, count].
+static FailureOr<Tensor> onesOf(Node &node, const Size &count, bool asColumn) {
+  Shape shape{asColumn ? count : Size(1), asColumn ? Size(1) : count};
+  std::optional<int64_t> known = count.getConstant();
+  if (known && *known <= node.graph.options.maxEvaluated) {
+    HK_TRY(ones,
+           node.constant(node.graph.store.makeIntegers(
+                             kInt8, *known, SmallVector<int64_t>(*known, 1)),
+                         ""));
+    return node.reshape(ones, shape);
+  }
+  HK_TRY(all, node.truths(count));
+  HK_TRY(ones, node.cast(all, kInt8));
+  return node.reshape(ones, shape);
+}
+
+/// Sums of the codes of the columns of [..., K, N]: int32 [N] of a matrix of
+/// the file, otherwise the product of ones with it, [..., 1, N].
 static FailureOr<Tensor> columnSums(Node &node, const Operand &w,
                                     bool transposed) {
-  if (!w.item->data || w.codes.rank() != 2)
-    return node.error() << "expected a matrix of the model file as the second "
-                           "operand, since the first has a zero point, but got "
-                           "a computed tensor of "
+  if (w.codes.rank() < 2)
+    return node.error() << "expected a matrix as the second operand, since the "
+                           "first has a zero point, but got "
                         << node.describe(w.codes.shape);
+  if (!w.item->data || w.codes.rank() != 2) {
+    HK_TRY(ones,
+           onesOf(node, w.codes.shape[w.codes.rank() - (transposed ? 1 : 2)],
+                  /*asColumn=*/false));
+    return matmul(node, ones, w.codes, false, transposed, kInt32);
+  }
   const Data &codes = *w.item->data;
   // Of folded zero points: what was taken off.
   bool folded = w.zeros && !w.zero;
@@ -152,22 +167,13 @@ static FailureOr<Tensor> columnSums(Node &node, const Operand &w,
 
 /// Sums of rows [..., M, K], int32 [..., M, 1]: the product with ones.
 static FailureOr<Tensor> rowSums(Node &node, const Tensor &x) {
-  std::optional<int64_t> k = x.shape.back().getConstant();
-  if (!k || *k > node.graph.options.maxEvaluated)
-    return node.error() << "expected a known inner size of at most "
-                        << node.graph.options.maxEvaluated
-                        << ", since the second operand has zero points, but "
-                           "got "
-                        << node.graph.symbols.describe(x.shape.back());
-  SmallVector<int64_t> ones(*k, 1);
-  HK_TRY(column, node.constant(
-                     node.graph.store.makeIntegers(kInt8, {*k, 1}, ones), ""));
-  return matmul(node, x, column, false, false, kInt32);
+  HK_TRY(ones, onesOf(node, x.shape.back(), /*asColumn=*/true));
+  return matmul(node, x, ones, false, false, kInt32);
 }
 
-/// sum (qx - zx) (qw - zw), int32.
-static FailureOr<Tensor> integerProduct(Node &node, Operand x, Operand w,
-                                        bool transposed) {
+FailureOr<Tensor> mlir::hk::importer::integerProduct(Node &node, Operand x,
+                                                     Operand w,
+                                                     bool transposed) {
   if (x.zero && x.zero->rank() != 0)
     return node.error() << "expected one zero point of the first operand, but "
                            "got "
@@ -186,8 +192,7 @@ static FailureOr<Tensor> integerProduct(Node &node, Operand x, Operand w,
     HK_TRY(rows, rowSums(node, x.codes));
     Tensor moved = rows;
     if (x.zero) {
-      HK_TRY(k,
-             node.scalar(double(*x.codes.shape.back().getConstant()), kInt32));
+      HK_TRY(k, node.count(x.codes.shape.back(), kInt32));
       HK_TRY(all, node.binary<MulOp>(*x.zero, k));
       HK_TRY(less, node.binary<SubOp>(rows, all));
       moved = less;
@@ -207,8 +212,7 @@ static FailureOr<Tensor> scaledSum(Node &node, const Tensor &sum,
   return node.binary<MulOp>(wide, both);
 }
 
-/// A scale of at most one dim, as f32, [] where it has one element.
-static FailureOr<Tensor> scaleOf(Node &node, StringRef name) {
+FailureOr<Tensor> mlir::hk::importer::scaleOf(Node &node, StringRef name) {
   Item *found = node.graph.find(name);
   if (!found)
     return node.error() << "expected all codes and scales, but one is left out";
@@ -332,18 +336,34 @@ static LogicalResult matmulInteger(Node &node) {
   return node.result(0, made);
 }
 
-/// Rounded, moved by the zero point of input `i` and limited, as int8 or uint8.
-static LogicalResult quantisedResult(Node &node, const Tensor &x, size_t i) {
-  const Item &item = node.input(i);
-  HK_TRY(zero, node.codes(i));
+FailureOr<Tensor> mlir::hk::importer::codesOf(Node &node, const Tensor &x,
+                                              size_t zero, int otherwise) {
   HK_TRY(rounded, node.unary<RoundOp>(x));
-  HK_TRY(wide, node.cast(zero, kFloat));
-  bool one = wide.rank() == 1 && wide.shape[0].isConstant(1);
-  HK_TRY(by, node.reshape(wide, one ? Shape() : wide.shape));
-  HK_TRY(moved, node.binary<AddOp>(rounded, by));
+  int dtype = node.has(zero) ? node.input(zero).dtype : otherwise;
+  FailureOr<Tensor> by =
+      node.scalar(dtype == kUInt8 ? -128 : 0, kFloat); // as hk stores a 0
+  if (node.has(zero)) {
+    HK_TRY(given, node.codes(zero));
+    HK_TRY(wide, node.cast(given, kFloat));
+    bool one = wide.rank() == 1 && wide.shape[0].isConstant(1);
+    by = node.reshape(wide, one ? Shape() : wide.shape);
+  }
+  if (failed(by))
+    return failure();
+  HK_TRY(moved, node.binary<AddOp>(rounded, *by));
   HK_TRY(made, node.cast(moved, kInt8)); // saturates
-  Tensor result{made.value, item.dtype, made.shape};
-  return node.result(0, result);
+  return Tensor{made.value, dtype, made.shape};
+}
+
+FailureOr<Tensor> mlir::hk::importer::rescaled(Node &node, const Tensor &sum,
+                                               const Tensor &x, const Tensor &w,
+                                               size_t scale, size_t zero) {
+  HK_TRY(y, scaleOf(node, node.inputName(scale)));
+  HK_TRY(both, node.binary<MulOp>(w, x));
+  HK_TRY(factor, node.binary<DivOp>(both, y));
+  HK_TRY(wide, node.cast(sum, kFloat));
+  HK_TRY(quotient, node.binary<MulOp>(wide, factor));
+  return codesOf(node, quotient, zero, kInt8);
 }
 
 /// Inputs: a, its scale and zero point, those of b, then of the result.
@@ -351,10 +371,8 @@ static LogicalResult qlinearMatmul(Node &node) {
   HK_TRY(sum, integerProduct(node, 0, 2, 3, 5));
   HK_TRY(x, scaleOf(node, node.inputName(1)));
   HK_TRY(w, scaleOf(node, node.inputName(4)));
-  HK_TRY(y, scaleOf(node, node.inputName(6)));
-  HK_TRY(wide, scaledSum(node, sum, x, w));
-  HK_TRY(quotient, node.binary<DivOp>(wide, y));
-  return quantisedResult(node, quotient, 7);
+  HK_TRY(made, rescaled(node, sum, x, w, 6, 7));
+  return node.result(0, made);
 }
 
 /// Inputs: a, its scale and zero point, those of b, an int32 bias, the scale
@@ -380,15 +398,14 @@ static LogicalResult qgemm(Node &node) {
   HK_TRY(w, scaleOf(node, node.inputName(4)));
   HK_TRY(factor, node.scalar(alpha, kFloat));
   HK_TRY(left, node.binary<MulOp>(x, factor));
-  HK_TRY(wide, scaledSum(node, sum, left, w));
   if (node.has(7) != node.has(8))
     return node.error() << "expected both a scale and a zero point of the "
                            "result, or none";
-  if (!node.has(7))
-    return node.result(0, wide);
-  HK_TRY(y, scaleOf(node, node.inputName(7)));
-  HK_TRY(quotient, node.binary<DivOp>(wide, y));
-  return quantisedResult(node, quotient, 8);
+  FailureOr<Tensor> made = node.has(7) ? rescaled(node, sum, left, w, 7, 8)
+                                       : scaledSum(node, sum, left, w);
+  if (failed(made))
+    return failure();
+  return node.result(0, *made);
 }
 
 namespace {
@@ -484,17 +501,14 @@ static LogicalResult dynamicQuantizeMatmul(Node &node) {
 ArrayRef<Operator> mlir::hk::importer::integerProductOperators() {
   constexpr const char *kMs = "com.microsoft";
   static const Operator table[] = {
-      {"", "MatMulInteger", 10, 2, 4, matmulInteger,
-       "one zero point of A; with one, B in the file"},
+      {"", "MatMulInteger", 10, 2, 4, matmulInteger, "one zero point of A"},
       {"", "QLinearMatMul", 10, 8, 8, qlinearMatmul,
-       "one scale of A; with a zero point of A, B in the file"},
+       "one scale and zero point of A"},
       {"", "DynamicQuantizeLinear", 11, 1, 1, dynamicQuantize, ""},
       {kMs, "MatMulIntegerToFloat", 1, 4, 7, matmulIntegerToFloat,
-       "one scale of A; with a zero point of A, B in the file"},
-      {kMs, "QGemm", 1, 6, 9, qgemm,
-       "A not transposed; with a zero point of A, B in the file"},
-      {kMs, "DynamicQuantizeMatMul", 1, 3, 5, dynamicQuantizeMatmul,
-       "B in the file"},
+       "one scale and zero point of A"},
+      {kMs, "QGemm", 1, 6, 9, qgemm, "A not transposed"},
+      {kMs, "DynamicQuantizeMatMul", 1, 3, 5, dynamicQuantizeMatmul, ""},
   };
   return table;
 }

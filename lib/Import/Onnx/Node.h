@@ -189,6 +189,10 @@ std::optional<LogicalResult> slicedIntegers(Node &node,
 FailureOr<Tensor> gatherAlong(Node &node, const Tensor &x, int64_t axis,
                               const Tensor &indices);
 
+/// Softmax of x along a dim.
+FailureOr<Tensor> softmaxAlong(Node &node, const Tensor &x, int64_t axis);
+/// The mean of the elements of x behind the first two dims, which become 1.
+FailureOr<Tensor> averageBehind(Node &node, const Tensor &x);
 /// Input `i`, indices into a dim of this size, counted from its begin.
 FailureOr<Tensor> indicesInto(Node &node, size_t i, const Size &dim);
 
@@ -214,6 +218,8 @@ ArrayRef<Operator> choiceOperators();
 ArrayRef<Operator> einsumOperators();
 ArrayRef<Operator> formulaOperators();
 ArrayRef<Operator> paddingOperators();
+ArrayRef<Operator> requantisedOperators();
+ArrayRef<Operator> scatterOperators();
 
 } // namespace mlir::hk::importer
 

@@ -276,6 +276,32 @@ static LogicalResult clip(Node &node) {
   return node.result(0, made);
 }
 
+/// A few numbers of the file, or that known sizes decide; nothing for others.
+static std::optional<SmallVector<double>> knownNumbers(Node &node,
+                                                       const Item &item) {
+  constexpr int64_t kMostNumbers = 64;
+  SmallVector<double> numbers;
+  // Reals of 8 bits and less stay with hk.
+  if (item.tensor || (isFloat(item.dtype) && dtypeInfo(item.dtype)->bits < 16))
+    return std::nullopt;
+  if (item.data) {
+    if (item.data->getNumElements() > kMostNumbers)
+      return std::nullopt;
+    for (int64_t i = 0, e = item.data->getNumElements(); i < e; ++i)
+      numbers.push_back(item.data->number(i));
+    return numbers;
+  }
+  auto integers = node.graph.integersOf(item);
+  if (!integers || integers->size() > size_t(kMostNumbers))
+    return std::nullopt;
+  for (const Size &size : *integers) {
+    if (!size.getConstant())
+      return std::nullopt;
+    numbers.push_back(double(*size.getConstant()));
+  }
+  return numbers;
+}
+
 static LogicalResult castTo(Node &node, int64_t dtype) {
   if (failed(node.only("saturate", 1, "hk's float8 saturates")))
     return failure();
@@ -298,16 +324,19 @@ static LogicalResult castTo(Node &node, int64_t dtype) {
     made.name.clear();
     return node.result(0, std::move(made));
   }
-  // Numbers of the file stay such, as exponents and scales need it.
-  if (!item.tensor && item.data && item.data->getNumElements() <= 64 &&
-      isFloat(dtype) && info->bits >= 16) {
-    SmallVector<double> numbers;
-    for (int64_t i = 0; i < item.data->getNumElements(); ++i)
-      numbers.push_back(item.data->number(i));
+  // Numbers of the file stay such, as exponents and scales need it, and sizes
+  // that are computed in reals.
+  bool toReals = isFloat(dtype) && info->bits >= 16,
+       toSizes = isFloat(item.dtype) && (dtype == kInt64 || dtype == kInt32);
+  auto numbers = knownNumbers(node, item);
+  if (numbers && (toReals || toSizes)) {
     Item made;
     made.dtype = dtype;
     made.shape = item.shape;
-    made.data = node.graph.store.make(dtype, item.data->sizes, numbers);
+    SmallVector<int64_t> sizes;
+    for (const Size &size : item.shape)
+      sizes.push_back(*size.getConstant());
+    made.data = node.graph.store.make(dtype, sizes, *numbers);
     return node.result(0, std::move(made));
   }
   if (item.dtype == kUInt8) {

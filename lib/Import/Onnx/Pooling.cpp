@@ -11,23 +11,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "Convolutions.h"
-#include "Windows.h"
 
 using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
-/// Input 0 and its windows.
-static FailureOr<std::pair<Tensor, Windows>> pooled(Node &node) {
+/// The windows over input 0.
+static FailureOr<Windows> pooled(Node &node) {
   auto kernel = node.integerList("kernel_shape");
   if (!kernel)
     return node.error() << "expected attribute 'kernel_shape'";
-  HK_TRY(x, node.tensor(0));
-  if (!dtypeInfo(x.dtype) || !dtypeInfo(x.dtype)->isFloat)
-    return node.error() << "expected an input of a real type, but got "
-                        << dtypeName(x.dtype);
-  HK_TRY(windows, windowsOf(node, *kernel, node.integer("ceil_mode", 0) != 0));
-  return std::pair(x, windows);
+  return windowsOf(node, *kernel, node.integer("ceil_mode", 0) != 0);
 }
 
 /// The elements of all windows, joined by an operator.
@@ -49,12 +43,17 @@ static LogicalResult maxPool(Node &node) {
     return failure();
   if (node.wants(1))
     return node.error() << "expected one output; hk returns no places";
-  HK_TRY(given, pooled(node));
-  auto &[x, windows] = given;
+  // The largest code is that of the largest value.
+  int dtype = node.input(0).dtype;
+  bool isCodes = dtype == kInt8 || dtype == kUInt8;
+  HK_TRY(given, isCodes ? node.codes(0) : node.realTensor(0));
+  HK_TRY(x, node.cast(given, isCodes ? int(kFloat) : dtype));
+  HK_TRY(windows, pooled(node));
   HK_TRY(made, joined<MaxOp>(node, x, windows,
                              -std::numeric_limits<double>::infinity()));
-  HK_TRY(result, channelsSecond(node, made));
-  return node.result(0, result);
+  HK_TRY(narrow, node.cast(made, given.dtype));
+  HK_TRY(result, channelsSecond(node, narrow));
+  return node.result(0, Tensor{result.value, dtype, result.shape});
 }
 
 /// How many elements each window of a dim has; one number if all have as many.
@@ -105,16 +104,21 @@ static FailureOr<Tensor> countsOf(Node &node, const Tensor &x,
                        (node.outputName(0) + ".counts").str());
 }
 
-static LogicalResult averagePool(Node &node) {
-  HK_TRY(given, pooled(node));
-  auto &[x, windows] = given;
+FailureOr<Tensor> mlir::hk::importer::averagePooled(Node &node,
+                                                    const Tensor &x) {
+  HK_TRY(windows, pooled(node));
   HK_TRY(wide, node.cast(x, kFloat));
   HK_TRY(sums, joined<AddOp>(node, wide, windows, 0.0));
   HK_TRY(counts, countsOf(node, x, windows));
   HK_TRY(made, node.binary<DivOp>(sums, counts));
   HK_TRY(narrow, node.cast(made, x.dtype));
-  HK_TRY(result, channelsSecond(node, narrow));
-  return node.result(0, result);
+  return channelsSecond(node, narrow);
+}
+
+static LogicalResult averagePool(Node &node) {
+  HK_TRY(x, node.realTensor(0));
+  HK_TRY(made, averagePooled(node, x));
+  return node.result(0, made);
 }
 
 ArrayRef<Operator> mlir::hk::importer::poolingOperators() {
@@ -122,7 +126,7 @@ ArrayRef<Operator> mlir::hk::importer::poolingOperators() {
       {"", "AveragePool", 1, 1, 1, averagePool,
        "of reals; a padded dim of known size"},
       {"", "MaxPool", 1, 1, 1, maxPool,
-       "of reals, first output; a padded dim of known size"},
+       "of reals and 8 bits, first output; a padded dim of known size"},
   };
   return table;
 }

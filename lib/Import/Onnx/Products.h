@@ -27,6 +27,9 @@ FailureOr<Tensor> matmul(Node &node, Tensor x, Tensor y, bool transposeA,
 /// they are not, or where that would be another value.
 std::optional<FailureOr<Tensor>> quantisedProduct(Node &node, bool transposeB);
 
+/// LSTM and GRU, whose steps are products.
+ArrayRef<Operator> recurrentOperators();
+
 } // namespace mlir::hk::importer
 
 #endif // HK_IMPORT_ONNX_PRODUCTS_H

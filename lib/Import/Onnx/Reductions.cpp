@@ -48,9 +48,9 @@ static FailureOr<SmallVector<bool>> reducedDims(Node &node, int64_t rank) {
   return reduced;
 }
 
-/// `behind`: not the dims of the node's axes, but all behind the first two.
-static FailureOr<Reduction> prepare(Node &node, bool behind = false) {
-  HK_TRY(x, node.tensor(0));
+/// Of x. `behind`: not the dims of the node's axes, but all behind the first
+/// two.
+static FailureOr<Reduction> prepare(Node &node, const Tensor &x, bool behind) {
   if (!dtypeInfo(x.dtype)->isFloat)
     return node.error() << "expected real elements, but got "
                         << dtypeName(x.dtype) << "; hk reduces no integers";
@@ -85,6 +85,12 @@ static FailureOr<Reduction> prepare(Node &node, bool behind = false) {
   HK_TRY(moved, node.transpose(x, permutation));
   made.x = moved;
   return made;
+}
+
+/// Of input 0.
+static FailureOr<Reduction> prepare(Node &node, bool behind = false) {
+  HK_TRY(x, node.tensor(0));
+  return prepare(node, x, behind);
 }
 
 /// The reduction as one of `dtype`, in the shape of the result.
@@ -141,8 +147,7 @@ static LogicalResult reduceSum(Node &node) {
                                             : reduce<ReduceKind::sum>(node);
 }
 
-template <bool behind> static LogicalResult reduceMean(Node &node) {
-  HK_TRY(reduction, prepare(node, behind));
+static FailureOr<Tensor> meanOf(Node &node, const Reduction &reduction) {
   if (reduction.count.isConstant(0))
     return node.error() << "expected elements to take the mean of";
   HK_TRY(sum, reduced(node, reduction, reduction.x, ReduceKind::sum, kFloat));
@@ -154,9 +159,20 @@ template <bool behind> static LogicalResult reduceMean(Node &node) {
     return failure();
   HK_TRY(divisor, node.cast(*count, kFloat));
   HK_TRY(type, node.type(reduction.x.dtype, sum.shape));
-  return node.result(
-      0, Tensor{DivOp::create(node.b, node.loc, type, sum.value, divisor.value),
-                reduction.x.dtype, sum.shape});
+  return Tensor{DivOp::create(node.b, node.loc, type, sum.value, divisor.value),
+                reduction.x.dtype, sum.shape};
+}
+
+template <bool behind> static LogicalResult reduceMean(Node &node) {
+  HK_TRY(reduction, prepare(node, behind));
+  HK_TRY(made, meanOf(node, reduction));
+  return node.result(0, made);
+}
+
+FailureOr<Tensor> mlir::hk::importer::averageBehind(Node &node,
+                                                    const Tensor &x) {
+  HK_TRY(reduction, prepare(node, x, /*behind=*/true));
+  return meanOf(node, reduction);
 }
 
 template <bool root> static LogicalResult reduceSquares(Node &node) {
@@ -204,15 +220,20 @@ static LogicalResult reduceLogSumExp(Node &node) {
   return node.result(0, made);
 }
 
-static LogicalResult softmax(Node &node) {
-  HK_TRY(x, node.tensor(0));
-  HK_TRY(axis, node.axis(node.integer("axis", -1), x.rank()));
+FailureOr<Tensor> mlir::hk::importer::softmaxAlong(Node &node, const Tensor &x,
+                                                   int64_t axis) {
   SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(0, x.rank()));
   std::swap(swap[axis], swap.back());
   HK_TRY(rows, node.transpose(x, swap));
   HK_TRY(made, node.unary<SoftmaxOp>(rows));
-  HK_TRY(result, node.transpose(made, swap));
-  return node.result(0, result);
+  return node.transpose(made, swap);
+}
+
+static LogicalResult softmax(Node &node) {
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(axis, node.axis(node.integer("axis", -1), x.rank()));
+  HK_TRY(made, softmaxAlong(node, x, axis));
+  return node.result(0, made);
 }
 
 static LogicalResult cumsum(Node &node) {

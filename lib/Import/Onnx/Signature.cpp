@@ -176,6 +176,28 @@ GraphImporter::integersOf(const Item &item) const {
 }
 
 //===----------------------------------------------------------------------===//
+// uint8 at the border
+//===----------------------------------------------------------------------===//
+
+/// Bytes of uint8 that a caller has, as int8 less 128, and back: both are the
+/// byte with its highest bit changed.
+static Value otherBytes(OpBuilder &b, Location loc, Value bytes) {
+  auto type = cast<RankedTensorType>(bytes.getType());
+  auto wide = type.clone(b.getI32Type()), truth = type.clone(b.getI1Type());
+  auto number = [&](int32_t value) {
+    auto scalar = RankedTensorType::get({}, b.getI32Type());
+    return ConstantOp::create(b, loc, DenseElementsAttr::get(scalar, value));
+  };
+  Value x = CastOp::create(b, loc, wide, bytes);
+  Value isNegative =
+      CompareOp::create(b, loc, truth, ComparePredicate::lt, x, number(0));
+  Value up = AddOp::create(b, loc, wide, x, number(128)),
+        down = AddOp::create(b, loc, wide, x, number(-128));
+  Value made = SelectOp::create(b, loc, wide, isNegative, up, down);
+  return CastOp::create(b, loc, type, made);
+}
+
+//===----------------------------------------------------------------------===//
 // Arguments
 //===----------------------------------------------------------------------===//
 
@@ -209,13 +231,19 @@ FailureOr<Item> GraphImporter::argumentItem(const ::onnx::ValueInfoProto &info,
   return item;
 }
 
+/// hk has no uint8: an argument has its bytes as int8.
+static int typeOfArgument(int dtype) {
+  return dtype == kUInt8 ? int(kInt8) : dtype;
+}
+
 /// The arguments' types without symbols: invalid sizes are dynamic.
 static RankedTensorType openType(GraphImporter &importer, const Item &item) {
   SmallVector<int64_t> sizes;
   for (const Size &size : item.shape)
     sizes.push_back(size.getConstant().value_or(ShapedType::kDynamic));
   return RankedTensorType::get(
-      sizes, elementType(item.dtype, importer.builder.getContext()));
+      sizes,
+      elementType(typeOfArgument(item.dtype), importer.builder.getContext()));
 }
 
 /// Open sizes get a symbol, the same where they have the same name.
@@ -246,7 +274,8 @@ void GraphImporter::nameDims(Item &item, ArrayRef<std::string> names,
 
 void GraphImporter::fixDim(StringRef name, size_t dim, int64_t size) {
   Item *item = find(name);
-  if (dim >= item->shape.size() || item->shape[dim].getConstant())
+  if (dim >= item->shape.size() || item->shape[dim].getConstant() ||
+      item->dtype == kUInt8)
     return;
   item->shape[dim] = size;
   item->tensor.setType(openType(*this, *item));
@@ -281,7 +310,7 @@ LogicalResult GraphImporter::addArguments(StringRef name) {
     // An input that nothing reads is left out, whatever its type.
     if (!used.contains(input.name()))
       continue;
-    if (failed(typeOf(loc, item->dtype, known)))
+    if (failed(typeOf(loc, typeOfArgument(item->dtype), known)))
       return failure();
     std::string shown = publicName(input.name());
     while (!taken.insert(shown).second)
@@ -302,6 +331,8 @@ LogicalResult GraphImporter::addArguments(StringRef name) {
   for (auto [i, item] : llvm::enumerate(added)) {
     item.tensor = body->getArgument(i);
     nameDims(item, dimNames[i], i);
+    if (item.dtype == kUInt8)
+      item.tensor = otherBytes(builder, loc, item.tensor);
     function.setArgAttr(i, kNameAttrName, builder.getStringAttr(names[i]));
     std::string original = item.name;
     if (failed(define(loc, original, std::move(item))))
@@ -368,15 +399,12 @@ LogicalResult GraphImporter::addResults() {
       return emitError(place, "expected elements of ")
              << dtypeName(type.elem_type()) << ", as the model says, but got "
              << dtypeName(found->second.dtype);
-    // A caller would see the numbers less 128.
-    if (found->second.dtype == kUInt8) {
-      (void)typeOf(place, kUInt8, {}); // says so
-      return failure();
-    }
     FailureOr<Value> value = tensorOf(place, found->second);
     if (failed(value))
       return failure();
     Value result = *value;
+    if (found->second.dtype == kUInt8)
+      result = otherBytes(builder, place, result);
     if (isUnwritten(result) || !returned.insert(result).second)
       result = CopyOp::create(builder, place, result.getType(), result);
     std::string shown = publicName(output.name());

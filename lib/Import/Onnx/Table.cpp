@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Convolutions.h"
-#include "Node.h"
+#include "Products.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -19,18 +19,32 @@ using namespace mlir::hk::importer;
 ArrayRef<Operator> mlir::hk::importer::allOperators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> made;
-    for (ArrayRef<Operator> table :
-         {pointwiseOperators(),    logicOperators(),
-          reductionOperators(),    normOperators(),
-          viewOperators(),         gatherOperators(),
-          constantOperators(),     productOperators(),
-          attentionOperators(),    rotaryOperators(),
-          quantisationOperators(), integerProductOperators(),
-          blockwiseOperators(),    expertOperators(),
-          choiceOperators(),       convolutionOperators(),
-          poolingOperators(),      resizeOperators(),
-          channelOperators(),      einsumOperators(),
-          formulaOperators(),      paddingOperators()})
+    for (ArrayRef<Operator> table : {pointwiseOperators(),
+                                     logicOperators(),
+                                     reductionOperators(),
+                                     normOperators(),
+                                     viewOperators(),
+                                     gatherOperators(),
+                                     constantOperators(),
+                                     productOperators(),
+                                     attentionOperators(),
+                                     rotaryOperators(),
+                                     quantisationOperators(),
+                                     integerProductOperators(),
+                                     blockwiseOperators(),
+                                     expertOperators(),
+                                     choiceOperators(),
+                                     convolutionOperators(),
+                                     poolingOperators(),
+                                     resizeOperators(),
+                                     channelOperators(),
+                                     einsumOperators(),
+                                     formulaOperators(),
+                                     paddingOperators(),
+                                     integerConvolutionOperators(),
+                                     requantisedOperators(),
+                                     scatterOperators(),
+                                     recurrentOperators()})
       made.insert(made.end(), table.begin(), table.end());
     llvm::sort(made, [](const Operator &a, const Operator &b) {
       return std::tuple(StringRef(a.domain), StringRef(a.name), a.since) <

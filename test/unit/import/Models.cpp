@@ -139,6 +139,37 @@ void bytes(::onnx::GraphProto &graph, const char *name, const Ints &dims,
   return node;
 }
 
+/// Sums and convolutions of codes "q" [batch, sequence, 32], what is written at
+/// indices, and layers of steps.
+void codeOperators(::onnx::GraphProto &graph) {
+  integers(graph, "grid", {-1, 4, 4, 2});
+  bytes(graph, "cw", {4, 2, 2, 2}, ::onnx::TensorProto::INT8);
+  bytes(graph, "cz", {4}, ::onnx::TensorProto::INT8);
+  integers(graph, "at", {1, 2});
+  floats(graph, "update", {32});
+  floats(graph, "steps", {4, 16, 32});
+  floats(graph, "lw", {1, 32, 32});
+  floats(graph, "lr", {1, 32, 8});
+  floats(graph, "lb", {1, 64});
+  floats(graph, "gw", {1, 24, 32});
+  floats(graph, "gr", {1, 24, 8});
+  microsoft(node(graph, "QLinearAdd", {"q", "s", "z", "q", "s", "z", "s", "z"},
+                 "qa"));
+  attribute(node(graph, "Cast", {"qa"}, "summed"), "to",
+            ::onnx::TensorProto::INT32);
+  node(graph, "Reshape", {"q", "grid"}, "image");
+  auto *conv = node(graph, "QLinearConv",
+                    {"image", "s", "z", "cw", "s", "cz", "s", "z"}, "qc");
+  attribute(conv, "group", 2);
+  attribute(node(graph, "Cast", {"qc"}, "convolved"), "to",
+            ::onnx::TensorProto::INT32);
+  attribute(node(graph, "ConvInteger", {"image", "cw", "z", "cz"}, "windows"),
+            "group", 2);
+  node(graph, "ScatterND", {"steps", "at", "update"}, "scattered");
+  node(graph, "LSTM", {"scattered", "lw", "lr", "lb"}, "lstm");
+  node(graph, "GRU", {"scattered", "gw", "gr"}, "gru");
+}
+
 /// Quantised operators, experts, and functions that call each other.
 ::onnx::ModelProto quantisedModel() {
   constexpr int kUInt8 = ::onnx::TensorProto::UINT8,
@@ -205,6 +236,7 @@ void bytes(::onnx::GraphProto &graph, const char *name, const Ints &dims,
        "ql");
   attribute(node(graph, "Cast", {"ql"}, "qli"), "to",
             ::onnx::TensorProto::INT32);
+  codeOperators(graph);
   auto *bits =
       microsoft(node(graph, "MatMulNBits", {"x", "nb", "ns", "nz"}, "nbits"));
   for (auto [name, value] : {std::pair("K", 32), std::pair("N", 16),
@@ -231,7 +263,8 @@ void bytes(::onnx::GraphProto &graph, const char *name, const Ints &dims,
   }
   node(graph, "Outer", {"m"}, "call")->set_domain("mine");
   for (const char *name :
-       {"call", "mi", "qli", "nbits", "gather", "moe", "qmoe"})
+       {"call", "mi", "qli", "nbits", "gather", "moe", "qmoe", "summed",
+        "convolved", "windows", "scattered", "lstm", "gru"})
     graph.add_output()->set_name(name);
   return model;
 }

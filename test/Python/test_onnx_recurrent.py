@@ -1,0 +1,94 @@
+"""LSTM and GRU of ONNX, written out step by step, against loops in NumPy."""
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto as T  # noqa: E402
+from test_onnx_fused import results  # noqa: E402
+from test_onnx_models import Builder, refusal  # noqa: E402
+
+STEPS, WIDTH, HIDDEN = 5, 6, 4
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def lstm(x, w, r, bias, h, c):
+    wb, rb = np.split(bias, 2)
+    for row in x:
+        i, o, f, g = np.split(row @ w.T + h @ r.T + wb + rb, 4, -1)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        yield h, c
+
+
+def gru(x, w, r, bias, h, behind):
+    (wz, wr, wh), (rz, rr, rh) = np.split(w, 3), np.split(r, 3)
+    bz, br, bh, cz, cr, ch = np.split(bias, 6)
+    for row in x:
+        z = sigmoid(row @ wz.T + h @ rz.T + bz + cz)
+        reset = sigmoid(row @ wr.T + h @ rr.T + br + cr)
+        part = reset * (h @ rh.T + ch) if behind else (reset * h) @ rh.T + ch
+        h = (1 - z) * np.tanh(row @ wh.T + bh + part) + z * h
+        yield h, h
+
+
+def close(got, wanted):
+    """f32 against f64: a few roundings of numbers below 1 in each of five steps."""
+    np.testing.assert_allclose(got, np.stack(wanted), rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "GRU, reset behind"])
+def test_layers(tmp_path, kind):
+    """Both directions from given states, and one without states and biases."""
+    b, path = Builder(1), tmp_path / "m.onnx"
+    name, _, behind = kind.partition(",")
+    gates = 4 if name == "LSTM" else 3
+    w, r, bias = (b.weights[b.matrix(n, 2, gates * HIDDEN * m, *rest)] for n, m, rest in (
+        ("w", 1, [WIDTH]), ("r", 1, [HIDDEN]), ("bias", 2, [])))
+    for array in (w, r, bias):
+        array *= 0.4
+    b.weight("w0", w[:1]), b.weight("r0", r[:1])
+    states = ["h"] + (["c"] if name == "LSTM" else [])
+    more = {"linear_before_reset": 1} if behind else {}
+    count = 1 + len(states)
+    both = b.op(name, ["x", "w", "r", "bias", "", *states], count, hidden_size=HIDDEN,
+                direction="bidirectional", **more)
+    back = b.op(name, ["x", "w0", "r0"], count, hidden_size=HIDDEN, direction="reverse", **more)
+    b.save(path, [("x", T.FLOAT, [STEPS, "n", WIDTH]),
+                  *((s, T.FLOAT, [2, "n", HIDDEN]) for s in states)],
+           [(o, T.FLOAT, None) for o in [*both, *back]], 17)
+    x = b.random.standard_normal((STEPS, 3, WIDTH)).astype(np.float32)
+    given = [b.random.standard_normal((2, 3, HIDDEN)).astype(np.float32) for _ in states]
+    got = results(path, x, *given)
+
+    def run(rows, d, bias, *states):
+        more = states if name == "LSTM" else [states[0], bool(behind)]
+        f = lstm if name == "LSTM" else gru
+        return list(f(rows.astype(np.float64), w[d], r[d], bias, *more))
+
+    forward = run(x, 0, bias[0], *(s[0] for s in given))
+    backward = run(x[::-1], 1, bias[1], *(s[1] for s in given))
+    wanted = [[np.stack([f[0], g[0]]) for f, g in zip(forward, backward[::-1], strict=True)]]
+    wanted += [[forward[-1][i], backward[-1][i]] for i in range(len(states))]
+    alone = run(x[::-1], 0, 0 * bias[0], *(0 * s[0] for s in given))
+    wanted += [[h[None] for h, _ in alone[::-1]]] + [[alone[-1][i]] for i in range(len(states))]
+    for one, other in zip(got, wanted, strict=True):
+        close(one, other)
+
+
+def test_refusals(tmp_path):
+    for steps, inputs, attributes, text in [
+            ("t", [], {}, "a known number of 1 to 64 steps"),
+            (5, [], {"clip": 1.0}, "attribute 'clip' is not supported"),
+            (5, [], {"activations": ["Relu", "Tanh", "Tanh"]}, "expected activations Sigmoid Tanh"),
+            (5, ["", "lengths"], {}, "export without packed sequences")]:
+        b = Builder(2)
+        b.matrix("w", 1, 4 * HIDDEN, WIDTH), b.matrix("r", 1, 4 * HIDDEN, HIDDEN)
+        b.rename(b.op("LSTM", ["x", "w", "r", *inputs], **attributes), "y")
+        b.save(tmp_path / "m.onnx",
+               [("x", T.FLOAT, [steps, "n", WIDTH]), ("lengths", T.INT32, ["n"])],
+               [("y", T.FLOAT, None)], 17)
+        assert text in refusal(tmp_path / "m.onnx")
