@@ -57,6 +57,8 @@ def test_generate(folder, tmp_path, monkeypatch, capsys, dtype):
     assert second.out == first.out and "torch.export" not in second.err  # From the cache.
     assert cli.main([*line[:3], "--tokens=62", *line[4:]]) == 1
     assert "context of 64; shorten the prompt, or ask for at most 61" in capsys.readouterr().err
+    assert cli.main([line[0], line[1], "--prompt=" + "w5 " * 65, *line[3:]]) == 1
+    assert "context of 64; shorten the prompt to at most 58 tokens\n" in capsys.readouterr().err
     words = first.out.split()
     ends = next((i for i, w in enumerate(words) if i and w != words[0]), None)
     if dtype == "f32" and ends:  # The text ends where one of several such tokens comes.

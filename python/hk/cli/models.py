@@ -209,9 +209,12 @@ def generate(options: argparse.Namespace) -> int:
     loaded = module.load(library, device)
     progress.done()
     if context and len(ids) + options.tokens > context:
+        room = context - len(ids)
+        remedy = (f"shorten the prompt, or ask for at most {room} tokens" if room > 0 else
+                  f"shorten the prompt to at most {context - options.tokens} tokens"
+                  if options.tokens < context else "shorten the prompt, and ask for fewer")
         raise InvalidArgument(f"a prompt of {len(ids)} tokens and --tokens={options.tokens} are "
-                              f"more than the model's context of {context}; shorten the prompt, or ask "
-                              f"for at most {max(context - len(ids), 0)} tokens")
+                              f"more than the model's context of {context}; {remedy}")
     decoder = Decoder(loaded["forward"], 1, len(ids) + options.tokens)
     found, times = _show(tokenizer, stream(decoder, ids, options.tokens, stop))
     if len(times) > 2:
