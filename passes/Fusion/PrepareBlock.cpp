@@ -80,39 +80,46 @@ static void detachFromConstants(Block &block) {
   }
 }
 
-/// Whether `slice` steps over elements of its last dim, which has no layout.
+/// Whether neighbours in the last dim of `slice` are none in memory, as it
+/// steps over elements or drops the last dim.
 static bool hasSteps(tensor::ExtractSliceOp slice) {
-  int64_t last = slice.getSourceType().getRank() - 1;
-  return last >= 0 && !slice.getSourceType().isDynamicDim(last) &&
-         slice.getStaticStride(last) != 1 && !slice.getDroppedDims().test(last);
+  RankedTensorType from = slice.getSourceType();
+  int64_t last = from.getRank() - 1;
+  if (slice.getType().getRank() == 0 || from.isDynamicDim(last))
+    return false;
+  return slice.getDroppedDims().test(last) ? from.getDimSize(last) != 1
+                                           : slice.getStaticStride(last) != 1;
 }
 
-/// Whether `slice`, which has steps, also picks rows or drops dims.
+/// Whether `slice`, which has steps, also picks rows or drops dims of them.
 static bool picksRows(tensor::ExtractSliceOp slice, const DimSymbols &dims) {
   int64_t last = slice.getSourceType().getRank() - 1;
-  if (last == 0 || slice.getDroppedDims().any())
-    return true;
-  return llvm::any_of(llvm::seq<int64_t>(0, last), [&](int64_t dim) {
-    return slice.getStaticOffset(dim) != 0 || slice.getStaticStride(dim) != 1 ||
-           !dims.equal(slice.getResult(), dim, slice.getSource(), dim);
-  });
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
+  // Dims in front of the first that is dropped have the same place in both.
+  return last == 0 || llvm::any_of(llvm::seq<int64_t>(0, last), [&](int64_t d) {
+           return dropped.test(d) || slice.getStaticOffset(d) != 0 ||
+                  slice.getStaticStride(d) != 1 ||
+                  !dims.equal(slice.getResult(), d, slice.getSource(), d);
+         });
 }
 
-/// Dims in groups of which each ends with one that is kept.
+/// Dims in groups of which each has one that is kept.
 static SmallVector<ReassociationIndices>
 groupsOfKept(const llvm::SmallBitVector &dropped) {
   SmallVector<ReassociationIndices> groups(1);
+  bool complete = false;
   for (unsigned dim = 0; dim < dropped.size(); ++dim) {
-    groups.back().push_back(dim);
-    if (!dropped.test(dim) && dim + 1 < dropped.size())
+    if (complete && !dropped.test(dim))
       groups.emplace_back();
+    complete |= !dropped.test(dim);
+    groups.back().push_back(dim);
   }
   return groups;
 }
 
-/// A slice with a step in the last dim has no layout: a kernel reads it. Where
-/// it also picks rows, which that kernel can't, doing so becomes its own view,
-/// and so does dropping dims. A vector is a row of a matrix.
+/// A slice with steps has no layout: a kernel reads it. Where it also picks
+/// rows, which that kernel can't, doing so becomes its own view, and so does
+/// dropping dims. A vector is a row of a matrix.
 static void splitSteppedSlice(tensor::ExtractSliceOp slice) {
   OpBuilder builder(slice);
   Location loc = slice.getLoc();
@@ -136,7 +143,8 @@ static void splitSteppedSlice(tensor::ExtractSliceOp slice) {
   SmallVector<OpFoldResult> inOffsets(last, builder.getIndexAttr(0)),
       inStrides(last, builder.getIndexAttr(1)), inSizes = sizes;
   inOffsets.push_back(offsets[last]);
-  inStrides.push_back(strides[last]);
+  inStrides.push_back(dropped.test(last) ? builder.getIndexAttr(1)
+                                         : strides[last]);
   offsets[last] = builder.getIndexAttr(0);
   strides[last] = builder.getIndexAttr(1);
   sizes[last] = builder.getIndexAttr(
@@ -154,9 +162,17 @@ static void splitSteppedSlice(tensor::ExtractSliceOp slice) {
 
 static void splitSteppedSlices(Block &block) {
   SmallVector<tensor::ExtractSliceOp> stepped;
-  for (auto slice : block.getOps<tensor::ExtractSliceOp>())
-    if (hasSteps(slice))
+  for (auto slice : block.getOps<tensor::ExtractSliceOp>()) {
+    if (!hasSteps(slice))
+      continue;
+    // Without elements there are no steps.
+    if (llvm::is_contained(slice.getType().getShape(), 0) &&
+        slice.getStrides().empty())
+      slice.setStaticStrides(
+          SmallVector<int64_t>(slice.getStaticStrides().size(), 1));
+    else
       stepped.push_back(slice);
+  }
   if (stepped.empty())
     return;
   DimSymbols dims(block);

@@ -1,11 +1,13 @@
-// Slices with a step in the last dim, which memory has no layout for: of a
-// vector, of chosen rows with and without their dim, and of what a product or
-// an attention makes.
+// Slices with a step in the last dim or of one column, which memory has no
+// layout for: of a vector, of chosen rows with and without their dim, and of
+// what a product or an attention makes.
 // RUN: hk-compile %s -o %t.so --target=host,gfx942
 // RUN: hk-run %t.so --function=vector --poison --check=%s | FileCheck %s
 // RUN: hk-run %t.so --function=rows --poison --check=%s | FileCheck %s
 // RUN: hk-run %t.so --function=of_product --dim=x.0=5 --poison --check=%s | FileCheck %s
 // RUN: hk-run %t.so --function=some_rows --dim=x.0=5 --dim=y.0=3 --poison --check=%s | FileCheck %s
+// RUN: hk-run %t.so --function=none --dim=x.0=3 --poison --check=%s | FileCheck %s
+// RUN: hk-run %t.so --function=column --dim=x.0=3 --dim=y.1=5 --poison --check=%s | FileCheck %s
 // RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 hk-run %t.so --device=hip:0 --poison --check=%s --function=rows | FileCheck %s
 // RUN: env HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so HK_EMU_CHIP=gfx942 hk-run %t.so --device=hip:0 --poison --check=%s --function=of_product --dim=x.0=5 | FileCheck %s
 // CHECK: all within their bounds
@@ -50,4 +52,23 @@ func.func @some_rows(%x: tensor<?x33xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf3
   %s = tensor.extract_slice %x[0, 11] [%n, 8] [1, 2] : tensor<?x33xf32> to tensor<?x8xf32>
   %z = hk.add %s, %y : tensor<?x8xf32>
   return %z : tensor<?x8xf32>
+}
+func.func @none(%x: tensor<?x2x20xf32>) -> (tensor<?x0x6xf32>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x2x20xf32>
+  %s = tensor.extract_slice %x[0, 0, 0] [%n, 0, 6] [1, 2, 3] : tensor<?x2x20xf32> to tensor<?x0x6xf32>
+  %y = hk.exp %s : tensor<?x0x6xf32>
+  %r = hk.reduce sum %y dims 2 : tensor<?x0x6xf32> -> tensor<?x1x1xf32>
+  %z = tensor.collapse_shape %r [[0, 1, 2]] : tensor<?x1x1xf32> into tensor<?xf32>
+  return %y, %z : tensor<?x0x6xf32>, tensor<?xf32>
+}
+func.func @column(%x: tensor<?x8x4xf32>, %y: tensor<1x?x2xbf16>) -> (tensor<?x3xf32>, tensor<8xf32>, tensor<?xbf16>, tensor<f32>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x8x4xf32>
+  %e = hk.exp %x : tensor<?x8x4xf32>
+  %a = tensor.extract_slice %e[0, 2, 3] [%n, 3, 1] [1, 2, 1] : tensor<?x8x4xf32> to tensor<?x3xf32>
+  %b = tensor.extract_slice %x[1, 0, 2] [1, 8, 1] [1, 1, 1] : tensor<?x8x4xf32> to tensor<8xf32>
+  %d = tensor.extract_slice %y[0, 0, 1] [1, %n, 1] [1, 1, 1] : tensor<1x?x2xbf16> to tensor<?xbf16>
+  %s = tensor.extract_slice %e[0, 1, 2] [1, 1, 1] [1, 1, 1] : tensor<?x8x4xf32> to tensor<f32>
+  return %a, %b, %d, %s : tensor<?x3xf32>, tensor<8xf32>, tensor<?xbf16>, tensor<f32>
 }
