@@ -14,9 +14,10 @@
 #ifndef HK_CONTRACT_ATTENTIONBACKWARDTILES_H
 #define HK_CONTRACT_ATTENTIONBACKWARDTILES_H
 
+#include "hk/Contract/AttentionTiles.h"
 #include "hk/Contract/LdsAttentionBackward.h"
 
-#include <optional>
+#include <initializer_list>
 
 namespace hk {
 
@@ -107,12 +108,8 @@ constexpr bool usableForShape(const AttentionBackwardCandidate &c, Arch arch,
 /// Whether matrix tiles exist for the shape on a GPU, LDS aside.
 constexpr bool
 attentionBackwardHasMatrixTile(Arch arch, const AttentionBackwardShape &shape) {
-  if (packedBytes(shape.type, shape.headDim) % 16 != 0 ||
-      packedBytes(shape.type, shape.valueDim) % 16 != 0 || shape.align < 16)
-    return false;
-  // No IEEE f32 matrix instruction.
-  if (shape.type == DType::F32 &&
-      (arch == Arch::Sm90a || arch == Arch::Gfx1100))
+  if (!attentionFitsFragments(arch, shape.type, shape.headDim, shape.valueDim,
+                              shape.align))
     return false;
   for (const AttentionBackwardCandidate &c : kAttentionBackwardCandidates)
     if (arch != Arch::Host && usableForShape(c, arch, shape))
@@ -124,22 +121,6 @@ attentionBackwardHasMatrixTile(Arch arch, const AttentionBackwardShape &shape) {
 /// the walk per lane.
 constexpr AttentionBackwardTile attentionBackwardVectorTile(Arch arch) {
   return {1, targetOf(arch).waveSize, 1, 1};
-}
-
-/// The first tile that fits in the LDS, if any does.
-constexpr std::optional<AttentionBackwardTile>
-attentionBackwardTile(Arch arch, const AttentionBackwardShape &shape) {
-  auto fits = [&](const AttentionBackwardTile &tile) {
-    return attentionBackwardLdsBytes(arch, tile, shape.type, shape.headDim,
-                                     shape.valueDim) <= targetOf(arch).ldsBytes;
-  };
-  if (arch == Arch::Host || attentionBackwardHasMatrixTile(arch, shape))
-    for (const AttentionBackwardCandidate &c : kAttentionBackwardCandidates)
-      if (usableForShape(c, arch, shape) && fits(c.tile))
-        return c.tile;
-  if (arch != Arch::Host && fits(attentionBackwardVectorTile(arch)))
-    return attentionBackwardVectorTile(arch);
-  return std::nullopt;
 }
 
 } // namespace hk

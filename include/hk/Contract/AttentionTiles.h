@@ -151,16 +151,23 @@ constexpr bool usableForShape(const AttentionCandidate &c, Arch arch,
          shape.largestDim() <= c.maxDim;
 }
 
+/// Whether a GPU's matrix fragments hold rows of heads of these sizes that are
+/// aligned to `align` bytes.
+constexpr bool attentionFitsFragments(Arch arch, DType type, int64_t headDim,
+                                      int64_t valueDim, int64_t align) {
+  if (packedBytes(type, headDim) % 16 != 0 ||
+      packedBytes(type, valueDim) % 16 != 0 || align < 16)
+    return false;
+  // No IEEE f32 matrix instruction.
+  return type != DType::F32 || (arch != Arch::Sm90a && arch != Arch::Gfx1100);
+}
+
 /// Whether matrix tiles exist for the shape on a GPU, LDS aside.
 constexpr bool attentionHasMatrixTile(Arch arch, const AttentionShape &shape) {
   if (arch == Arch::Host)
     return false;
-  if (packedBytes(shape.type, shape.headDim) % 16 != 0 ||
-      packedBytes(shape.type, shape.valueDim) % 16 != 0 || shape.align < 16)
-    return false;
-  // No IEEE f32 matrix instruction.
-  if (shape.type == DType::F32 &&
-      (arch == Arch::Sm90a || arch == Arch::Gfx1100))
+  if (!attentionFitsFragments(arch, shape.type, shape.headDim, shape.valueDim,
+                              shape.align))
     return false;
   for (const AttentionCandidate &c : kAttentionCandidates)
     if (usableForShape(c, arch, shape))

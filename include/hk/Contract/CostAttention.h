@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks tiles, runs and slices of keys, as Cost.h does tiles of products.
+// Ranks tiles, runs and slices of keys, as CostGemm.h does tiles of products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 
 #include "hk/Contract/AttentionTiles.h"
 #include "hk/Contract/Cost.h"
+#include "hk/Contract/Slices.h"
 
 namespace hk {
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Parts of Cost.h: products of groups of rows in the warp-specialised loop of
-// sm_90a, where rows of A or of B are those of the instruction.
+// Parts of CostGemmSm90.h: products of groups of rows in the warp-specialised
+// loop of sm_90a, where rows of A or of B are those of the instruction.
 //
 //===----------------------------------------------------------------------===//
 

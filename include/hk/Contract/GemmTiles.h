@@ -564,7 +564,7 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
     return false;
   if (shape.group != 0 && columns % shape.group != 0)
     return false;
-  // Host panels are 32 columns, a wave's fragments two times mmaN.
+  // Host panels are 32 columns, and a wave's fragments twice the instruction's.
   if (host && !isHostSkinny(target, tile) && columns % 32 != 0)
     return false;
   // The halves of B are whole fragments: what is in LDS is permuted within one

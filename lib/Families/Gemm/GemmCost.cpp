@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The model of hk/Contract/Cost.h, asked for sizes: for typical ones where a
-// tile is chosen, for given ones where launches are compared.
+// The model of hk/Contract/CostGemm.h, asked for sizes: for typical ones where
+// a tile is chosen, for given ones where launches are compared.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,7 +15,7 @@
 #define HK_FAMILIES_GEMM_GEMMPLAN_H
 
 #include "hk/Analysis/LoopMaps.h"
-#include "hk/Contract/Cost.h"
+#include "hk/Contract/CostGemm.h"
 #include "hk/Families/Family.h"
 
 #include <optional>

@@ -1,0 +1,240 @@
+//===- CostGemmSm90.h - Modelled run times of sm_90a's loops -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product in each of the loops that only sm_90a has.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_COSTGEMMSM90_H
+#define HK_CONTRACT_COSTGEMMSM90_H
+
+#include "hk/Contract/CostGemmTerms.h"
+#include "hk/Contract/CostGroups.h"
+
+namespace hk {
+
+/// Clocks in which the L2 cache gives a stage to all blocks that are busy with
+/// `tiles` tiles of clusters, which share B.
+constexpr double clocksFromCache(const Target &target, const GemmTile &tile,
+                                 double tiles) {
+  using C = Sm90Calibration;
+  double units = target.computeUnits, blocks = tiles * tile.cluster;
+  double bytes = (tile.bm + double(tile.bn) / tile.cluster) * kBulkRowBytes;
+  return (blocks < units ? blocks : units) * bytes / C::kCacheBytes *
+         C::kClocksPerMicrosecond;
+}
+
+/// Time of all of B at the rate of what is under way: the stages of as many of
+/// `tiles` tiles of `columns` columns as are `resident` beside each other.
+constexpr double fetchMicroseconds(const GemmTile &tile, const GemmSize &size,
+                                   double columns, double tiles,
+                                   double resident) {
+  double beside = costMax(1, resident);
+  double asked =
+      (beside < tiles ? beside : tiles) * columns * kBulkRowBytes * tile.stages;
+  double bytes =
+      double(size.n) * double(size.batches) * double(size.k) * size.bytesB;
+  return bytes / asked * Sm90Calibration::kFetchMicroseconds;
+}
+
+/// A warp-specialised product: rounds of tiles over the clusters that the chip
+/// holds.
+constexpr double warpSpecialisedMicroseconds(const Target &target,
+                                             const GemmTile &tile,
+                                             const GemmShapeClass &shape,
+                                             const GemmSize &size) {
+  using C = Sm90Calibration;
+  double columns = gemmColumns(tile, shape.pair);
+  double rowTiles = size.block
+                        ? double(tilesOfRuns(size.m, tile.bm, size.block))
+                        : ceilDiv(double(size.m), tile.bm * tile.cluster);
+  double columnTiles = ceilDiv(double(size.n), columns) * double(size.batches);
+  int64_t clusters = residentClusters(target, tile.cluster);
+  double rounds = ceilDiv(rowTiles * columnTiles, double(clusters));
+  double width = instructionColumns(tile, size.m);
+  bool plain = !shape.grouped && info(shape.operand).bits == 16;
+  double narrow = plain ? C::kPlainNarrow : C::kNarrow;
+  double step = 4.0 * width * (1 + narrow * (256 - width) / 256);
+  if (shape.scaled)
+    step *= 1 + C::kScaledFold;
+  else if (isFp8(shape.operand))
+    step *= 1 + C::kFold;
+  if (tile.cluster == 1)
+    step *= 1 + C::kAlone;
+  if (tile.wm * tile.wn == 1)
+    step = plain ? C::kLoneClocks + C::kLoneTile * 4.0 * width
+                 : step * C::kHalfTile;
+  step = costMax(step, isSwapped(tile) ? kChainClocks : 0);
+  // A stage of 16 bits takes twice as long to multiply; its widths were chosen
+  // by what they took.
+  if (!shape.grouped && info(shape.operand).bits == 8)
+    step = costMax(step, clocksFromCache(target, tile, rowTiles * columnTiles));
+  if (shape.powersOfCodes)
+    step = costMax(step, kDecodeClocks * tile.bn);
+  bool least = shape.grouped && tile.bn == 64;
+  if (least)
+    step = costMax(step, kLeastStageClocks);
+  double clocks =
+      ceilDiv(double(size.k), tile.bk) * step +
+      (least ? kLeastTileClocks : C::kEpilogueClocks * tile.bn / 256);
+  double compute =
+      rounds * clocks / C::kClocksPerMicrosecond + kMemoryMicroseconds;
+  // Tiles of groups follow each other, so that all units read all the time.
+  double share = shape.grouped ? C::kBulkMemory : C::kTallMemory;
+  double memory = gemmBytes(shape, size) / (target.memoryGBps * 1e3 * share);
+  double rows = shape.grouped ? rowsFromCache(tile, size.m)
+                              : rowTiles * (tile.bm * tile.cluster + tile.bn);
+  bool lines = size.k * info(shape.operand).bits / 8 % C::kLineBytes == 0;
+  double cache = plain && lines ? C::kPlainCacheBytes : C::kCacheBytes;
+  bool fromCache = shape.scaled || (shape.gathered && isFp8(shape.operand));
+  if (!shape.grouped || (fromCache && size.block == 0))
+    memory = costMax(memory, columnTiles * rows * kBulkRowBytes *
+                                 ceilDiv(double(size.k), tile.bk) / cache);
+  if (plain)
+    memory = costMax(memory, fetchMicroseconds(tile, size, columns, columnTiles,
+                                               double(clusters) / rowTiles));
+  if (size.fewGroups)
+    memory = tilesFromMemory(gemmBytes(shape, size), rowTiles * columnTiles,
+                             double(clusters), target.memoryGBps * 1e3 * share);
+  double apart = shape.grouped ? C::kGroupsApart * (compute + memory) : 0;
+  return target.launchMicroseconds + costMax(compute, memory) + apart;
+}
+
+/// How blocks of a product of few rows lie on the units.
+struct SkinnySpread {
+  double onUnit; // of the busiest, in a round
+  double share;  // of the memory's rate that it draws, of an even split
+  double shallow = 1;
+};
+
+constexpr SkinnySpread skinnySpread(const Target &target, const GemmTile &tile,
+                                    double rows, double blocks,
+                                    double resident) {
+  using C = Sm90Calibration;
+  double units = target.computeUnits;
+  bool wide = tile.wn > 1;
+  if (2 * blocks <= units)
+    return {1, C::kSparseShare};
+  if (resident == 1)
+    return {1, tile.bm > 2 * costMax(rows, 8) ? C::kHollowShare
+                                              : C::kRoomlessShare};
+  // Clusters and wide blocks are spread evenly where launches of a chain fill
+  // units by turns; single blocks, or fewer, often meet in one unit.
+  if ((tile.cluster > 1 || wide) && blocks <= units && blocks > 0.7 * units)
+    return {1, wide ? C::kWideShare : C::kUnitShare, C::kShallow};
+  return {resident, C::kUnitShare};
+}
+
+/// A product of few rows: the memory's time, or that of the busiest unit. Every
+/// bm rows read B again. Measured on an H200, h200-gemm.md.
+constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
+                                    const GemmShapeClass &shape,
+                                    const GemmSize &size) {
+  using C = Sm90Calibration;
+  double columns = gemmColumns(tile, shape.pair);
+  double rowBlocks = ceilDiv(double(size.m), tile.bm);
+  double blocks = ceilDiv(double(size.n), columns) * tile.cluster * rowBlocks *
+                  double(size.batches);
+  double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
+  double bytesB = double(size.n) * (shape.pair ? 2 : 1) * double(size.k) *
+                  size.bytesB * double(size.batches);
+  double bytes = gemmBytes(shape, size) + (rowBlocks - 1) * bytesB;
+  double units = target.computeUnits;
+  double resident = residentBlocks(target, gemmLds(target, tile, shape),
+                                   gemmThreads(target, tile));
+  double clusters = double(residentClusters(target, tile.cluster)) * resident;
+  double rounds = ceilDiv(blocks, clusters * tile.cluster);
+  SkinnySpread spread =
+      skinnySpread(target, tile, double(size.m), blocks, resident);
+  double busiest =
+      rounds * spread.onUnit * bytes / blocks / (rate / units * spread.share);
+  double others =
+      resident > 1 ? 0 : (rounds - 1) * tile.stages * C::kRefillMicroseconds;
+  if (resident == 1)
+    others += C::kRoomlessMicroseconds;
+  others += rowBlocks == 1 && bytesB >= C::kChainBytes ? C::kChainMicroseconds
+                                                       : C::kSkinnyMicroseconds;
+  for (int32_t s = tile.cluster; s > 1; s /= 2)
+    others += blocks > units ? C::kSplitInRounds : C::kSplitMicroseconds;
+  return target.launchMicroseconds + others +
+         costMax(bytes / rate * spread.shallow, busiest) *
+             (tile.wn > 1 ? C::kSkinnyWide : 1);
+}
+
+/// A product of few rows with 4-bit codes: the memory's time, or that of the
+/// unit with most tiles.
+constexpr double skinnyCodesMicroseconds(const Target &target,
+                                         const GemmTile &tile,
+                                         const GemmShapeClass &shape,
+                                         const GemmSize &size) {
+  using C = Sm90Calibration;
+  double rowBlocks = ceilDiv(double(size.m), tile.bm);
+  double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair));
+  int64_t clusters = residentClusters(target, tile.cluster);
+  double rounds =
+      ceilDiv(tiles * rowBlocks * double(size.batches), double(clusters));
+  double codes = double(tile.bn) * double(size.k) / tile.cluster;
+  int32_t fragments = tile.bm / 8;
+  double slower = 1 + C::kCodesRows * (fragments - 1);
+  double compute = rounds * codes * slower / C::kCodesPerUnit;
+  double bytes = gemmBytes(shape, size);
+  double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
+  double splits = 0;
+  for (int32_t s = tile.cluster; s > 1; s /= 2)
+    splits += 1;
+  return target.launchMicroseconds + C::kCodesMicroseconds +
+         splits * C::kSplitMicroseconds + costMax(bytes / rate, compute);
+}
+
+/// The same by streamed_codes: every block streams its part of the codes.
+constexpr double streamedCodesMicroseconds(const Target &target,
+                                           const GemmTile &tile,
+                                           const GemmShapeClass &shape,
+                                           const GemmSize &size) {
+  using C = Sm90Calibration;
+  double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair)) *
+                 ceilDiv(double(size.m), tile.bm);
+  double units = target.computeUnits;
+  double slower = 1 + C::kStreamedRows * (tile.bm / 16.0 - 1);
+  double compute = ceilDiv(tiles, units) * tile.bn * double(size.k) * slower /
+                   C::kStreamedPerUnit;
+  double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
+  return target.launchMicroseconds + C::kCodesMicroseconds +
+         C::kStreamedMicroseconds +
+         costMax(gemmBytes(shape, size) / rate, compute);
+}
+
+/// A product of f32 in cells of registers: the multiply-adds of the busiest
+/// unit, or the memory's time.
+constexpr double registerCellsMicroseconds(const Target &target,
+                                           const GemmTile &tile,
+                                           const GemmShapeClass &shape,
+                                           const GemmSize &size) {
+  using C = Sm90Calibration;
+  double blocks = gemmBlocks(target, tile, shape, size).blocks;
+  double perUnit = ceilDiv(blocks, target.computeUnits);
+  double fit = residentBlocks(target, gemmLds(target, tile, shape),
+                              gemmThreads(target, tile));
+  double resident = perUnit < fit ? perUnit : fit;
+  double tall = tile.bm / (4.0 * tile.wm), wide = tile.bn / (8.0 * tile.wn);
+  double issue =
+      tall * wide / (tall * wide + (tall + wide) / 4 + C::kCellsOther);
+  double share = resident * tile.wm * tile.wn > 4 ? C::kCells : C::kCellsAlone;
+  double k = ceilDiv(double(size.k), tile.bk) * tile.bk;
+  // An f32 multiply-add of each of 128 lanes in a clock.
+  double clocks = perUnit * tile.bm * tile.bn * k / 128 / (issue * share);
+  double compute = clocks / C::kClocksPerMicrosecond +
+                   ceilDiv(perUnit, fit) * C::kCellsMicroseconds;
+  double once = gemmBytes(shape, size) / C::kBlocksMemory;
+  double tiles = blocks * (tile.bm + tile.bn) * k * 4;
+  double memory = costMax(once, tiles / 4) / (target.memoryGBps * 1e3);
+  return target.launchMicroseconds + costMax(compute, memory);
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_COSTGEMMSM90_H

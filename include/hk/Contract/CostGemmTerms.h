@@ -1,0 +1,83 @@
+//===- CostGemmTerms.h - Sizes of a product as its models see them -*- C++
+//-*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What every model of a product counts: the rate of its instruction, bytes,
+// blocks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_COSTGEMMTERMS_H
+#define HK_CONTRACT_COSTGEMMTERMS_H
+
+#include "hk/Contract/Cost.h"
+#include "hk/Contract/GemmTiles.h"
+#include "hk/Contract/GroupTiles.h"
+#include "hk/Contract/Slices.h"
+
+namespace hk {
+
+/// That of a loop; the scaled instruction has its rates from the wider operand.
+constexpr double matrixRate(const Target &target, const GemmTile &tile,
+                            const GemmShapeClass &shape) {
+  if (tile.loop != GemmLoop::Microscaled)
+    return matrixRate(target, shape.operand);
+  auto [a, b] = gemmBits(tile.loop, shape);
+  return a == 4 && b == 4 ? 4.0 : 2.0;
+}
+
+struct GemmSize {
+  int64_t m, n, k, batches;
+  /// Bytes of an element of A, B and of everything written per result element.
+  double bytesA, bytesB, bytesOut;
+  /// Rows of a matrix of the batch come in blocks of so many places, of which
+  /// the last is filled up; 0: they follow each other.
+  int64_t block = 0;
+  /// Groups that have rows are fewer than groups, and a row each.
+  bool fewGroups = false;
+};
+
+/// Bytes of all operands and results, each once.
+constexpr double gemmBytes(const GemmShapeClass &shape, const GemmSize &size) {
+  double rowsB = double(size.n) * (shape.pair ? 2 : 1);
+  return double(size.batches) *
+         (double(size.m) * double(size.k) * size.bytesA +
+          rowsB * double(size.k) * size.bytesB +
+          double(size.m) * double(size.n) * size.bytesOut);
+}
+
+/// Blocks of a launch, and the products that each computes one after the other.
+struct GemmBlocks {
+  double blocks, products;
+};
+constexpr GemmBlocks gemmBlocks(const Target &target, const GemmTile &tile,
+                                const GemmShapeClass &shape,
+                                const GemmSize &size) {
+  double columns = ceilDiv(double(size.n), gemmColumns(tile, shape.pair));
+  if (size.block == 0)
+    return {ceilDiv(double(size.m), tile.bm) * columns * double(size.batches),
+            1};
+  int64_t together = blocksOfTile(target, tile.bm, size.block);
+  double each = ceilDiv(double(size.m), double(size.block));
+  double tiles = ceilDiv(each * double(size.batches), double(together)) *
+                 double(tilesOfBlock(tile.bm, size.block));
+  return {tiles * columns, productsOfTile(together, each)};
+}
+
+/// Every block of places as a matrix of the batch: it is read once a block.
+constexpr GemmSize withBlocksAsBatches(GemmSize size) {
+  if (size.block == 0)
+    return size;
+  size.batches *= (size.m + size.block - 1) / size.block;
+  size.m = size.m < size.block ? size.m : size.block;
+  size.block = 0;
+  return size;
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_COSTGEMMTERMS_H
