@@ -19,10 +19,6 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::shards;
 
-static bool isTensor(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 //===----------------------------------------------------------------------===//
 // Parts of free values
 //===----------------------------------------------------------------------===//

@@ -39,6 +39,12 @@ struct OwnNumbers {
   Value order{}, bounds{};
 };
 
+inline bool isTensor(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+/// Whether rows of `value` are rows of the first result of `op`.
+bool keepsRows(Operation *op, Value value);
+
 class States {
 public:
   States(func::FuncOp function, const Axis &axis)
