@@ -165,7 +165,7 @@ static void planMask(const Reading &reading, const Affine &shift, bool mayHide,
   // What is hidden where it is not seen.
   auto kind =
       mask.kind == Mask::Kind::Added ? Mask::Kind::Added : Mask::Kind::Seen;
-  MaskPlan::Entry entry{kind, 0, reading.fill, {}, Value(), {}};
+  MaskPlan::Entry entry{kind, reading.fill, {}, Value(), {}};
   MaskPlan with = plan;
   if (reading.seen && splitConditions(with, *reading.seen, shift, entry.all)) {
     bool onlyPositions = entry.all.empty();
@@ -180,7 +180,7 @@ static void planMask(const Reading &reading, const Affine &shift, bool mayHide,
       return;
     }
   }
-  entry = {mask.kind, 0, mask.fill, {}, Value(), mask.index};
+  entry = {mask.kind, mask.fill, {}, Value(), mask.index};
   if (mask.kind == Mask::Kind::Added)
     entry.added = mask.value;
   else

@@ -39,9 +39,9 @@ struct MaskPlan {
   std::optional<int64_t> windowLeft, windowRight;
   struct Entry {
     Mask::Kind kind;
-    double whenSeen = 0, fill = 0; // Added: what is added
-    SmallVector<Condition> all;    // tables that must hold; Hidden: must not
-    Value added;                   // or a table that is added as it is
+    double fill = 0;            // Added: what is added
+    SmallVector<Condition> all; // tables that must hold; Hidden: must not
+    Value added;                // or a table that is added as it is
     SmallVector<Affine> index;
   };
   SmallVector<Entry> region;

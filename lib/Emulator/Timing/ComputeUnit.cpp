@@ -35,7 +35,7 @@ struct Outstanding {
 
 struct Group {
   const WorkgroupTrace *trace = nullptr;
-  unsigned left = 0, atBarrier = 0;
+  unsigned left = 0;
   double lastArrival = 0, end = 0;
   std::vector<unsigned> waiting; ///< waves at the barrier
   // Passes of the main loop's first instruction.

@@ -56,7 +56,6 @@ struct TimingResult {
   double replayClocks = 0;           ///< of what was replayed
   double peakMHz = 0;
   double burstUs = 0, sustainedUs = 0;
-  bool sustainedKnown = true;
   double matrixShare = 0;     ///< of the whole replay
   double matrixLoopShare = 0; ///< in the main loop; 0 without one
   double iterationClocks = 0;

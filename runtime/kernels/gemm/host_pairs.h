@@ -263,8 +263,6 @@ template <class L, class Word, int Depth> constexpr auto hostWords() {
   else
     return PairStream<L>{};
 }
-template <class L, class Word, int Depth>
-using HostWords = decltype(hostWords<L, Word, Depth>());
 
 } // namespace hk
 
