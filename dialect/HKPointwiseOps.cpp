@@ -43,7 +43,8 @@ LogicalResult mlir::hk::verifyBinary(Operation *op, Value lhs, Value rhs,
 //===----------------------------------------------------------------------===//
 
 LogicalResult ClampOp::verify() {
-  for (auto [name, bound] : {std::pair("min", getMin()), {"max", getMax()}})
+  for (const auto &[name, bound] :
+       {std::pair("min", getMin()), {"max", getMax()}})
     if (bound.isNaN())
       return emitOpError("expected ") << name << " to be a number, but got NaN";
   if (getMin() > getMax())

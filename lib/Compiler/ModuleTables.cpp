@@ -21,6 +21,9 @@ using namespace llvm;
 using namespace mlir::hk;
 
 namespace {
+using CodeFile =
+    function_ref<std::string(const Section &, const KernelRecord &)>;
+
 class TableWriter {
 public:
   TableWriter(raw_ostream &os) : os(os) {}
@@ -55,12 +58,20 @@ public:
   std::string writeSlices(const std::string &name,
                           ArrayRef<::hk::WeightSlice> slices);
   void writeFunctions(ArrayRef<FunctionRecord> functions);
-  void
-  writeSection(const Section &section, unsigned index,
-               function_ref<std::string(const Section &, const KernelRecord &)>
-                   codeFile);
+  void writeSection(const Section &section, unsigned index, CodeFile codeFile);
 
 private:
+  /// What a kernel's code is called in C: a function of the host, or bytes.
+  void writeCode(const Section &section, const KernelRecord &kernel,
+                 const std::string &base, StringSet<> &declared,
+                 CodeFile codeFile);
+  void writeVariants(const Section &section, const KernelRecord &kernel,
+                     const std::string &base);
+  void writeKernels(ArrayRef<KernelRecord> kernels, const std::string &section,
+                    ArrayRef<std::string> collectives);
+  void writeBodies(ArrayRef<FunctionRecord> functions,
+                   const std::string &section);
+
   raw_ostream &os;
 };
 } // namespace
@@ -185,86 +196,107 @@ void TableWriter::writeFunctions(ArrayRef<FunctionRecord> functions) {
   os << "};\n";
 }
 
-void TableWriter::writeSection(
-    const Section &section, unsigned index,
-    function_ref<std::string(const Section &, const KernelRecord &)> codeFile) {
-  std::string s = ("s" + Twine(index)).str();
+void TableWriter::writeCode(const Section &section, const KernelRecord &kernel,
+                            const std::string &base, StringSet<> &declared,
+                            CodeFile codeFile) {
+  if (kernel.isOfEngine())
+    return; // the runtime runs it
+  if (section.target->arch != ::hk::Arch::Host) {
+    // A byte after the code: PTX is text and wants a terminator.
+    os << "static const unsigned char " << base << "_code[] = {\n#embed "
+       << quoted(codeFile(section, kernel)) << "\n, 0};\n";
+    return;
+  }
+  for (const VariantRecord &variant : kernel.variants)
+    if (declared.insert(variant.symbol).second)
+      os << "void " << variant.symbol
+         << "(const uint64_t *, const uint32_t *, const uint32_t *, void "
+            "*);\n";
+}
+
+void TableWriter::writeVariants(const Section &section,
+                                const KernelRecord &kernel,
+                                const std::string &base) {
   bool host = section.target->arch == ::hk::Arch::Host;
+  bool dynamicLds = host || section.target->arch == ::hk::Arch::Sm90a;
+  bool hasCode = !kernel.isOfEngine();
+  std::vector<std::string> mapNames;
+  for (auto [v, variant] : enumerate(kernel.variants))
+    mapNames.push_back(maps((base + "_maps" + Twine(v)).str(), variant.maps));
+  os << "static const hk_variant_abi " << base << "_variants[] = {\n";
+  for (const auto &[v, mapName] : zip(kernel.variants, mapNames))
+    os << "  {" << quoted(v.symbol) << ", " << quoted(v.tile) << ", "
+       << (host && hasCode ? v.symbol : "0") << ", "
+       << (host || !hasCode ? "0, 0"
+                            : base + "_code, sizeof(" + base + "_code) - 1")
+       << ", " << v.threads << "u, " << (dynamicLds ? 0 : v.ldsBytes) << "u, "
+       << (dynamicLds ? v.ldsBytes : 0) << "u, " << v.maps.size() << "u, "
+       << mapName << "},\n";
+  os << "};\n";
+}
+
+void TableWriter::writeKernels(ArrayRef<KernelRecord> kernels,
+                               const std::string &section,
+                               ArrayRef<std::string> collectives) {
+  if (kernels.empty())
+    return;
+  os << "static const hk_kernel_abi " << section << "_kernels[] = {\n";
+  for (auto [k, kernel] : enumerate(kernels))
+    os << "  {" << quoted(kernel.name) << ", " << quoted(kernel.family) << ", "
+       << quoted(kernel.ops) << ", " << kernel.numPointers << "u, "
+       << kernel.numDims << "u, " << kernel.numStrides << "u, "
+       << kernel.planSymbol << ", " << kernel.variants.size() << "u, "
+       << section << "_k" << k << "_variants, " << collectives[k] << "},\n";
+  os << "};\n";
+}
+
+/// The host code of functions, by target.
+void TableWriter::writeBodies(ArrayRef<FunctionRecord> functions,
+                              const std::string &section) {
+  for (auto [f, function] : enumerate(functions)) {
+    std::string base = (section + "_f" + Twine(f)).str();
+    // The symbol as a label: a function's name need not be an identifier of C.
+    os << "void " << base << "_shape"
+       << "(hk_call_ctx *, const hk_abi_tensor *, int64_t *, int64_t *) "
+          "__asm__("
+       << quoted(function.shapeSymbol) << ");\n"
+       << "void " << base << "_run"
+       << "(hk_call_ctx *, const hk_abi_tensor *, void *) __asm__("
+       << quoted(function.runSymbol) << ");\n";
+    if (function.guards.empty())
+      continue;
+    os << "static const hk_guard_abi " << base << "_guards[] = {\n";
+    for (const FunctionRecord::Guard &guard : function.guards)
+      os << "  {" << quoted(guard.lhs) << ", " << quoted(guard.rhs) << ", "
+         << guard.relation << "u},\n";
+    os << "};\n";
+  }
+  os << "static const hk_function_impl_abi " << section << "_functions[] = {\n";
+  for (auto [f, function] : enumerate(functions)) {
+    std::string base = (section + "_f" + Twine(f)).str();
+    os << "  {" << base << "_shape, " << base << "_run, "
+       << function.numLaunches << "u, " << function.guards.size() << "u, "
+       << (function.guards.empty() ? "0" : base + "_guards") << ", "
+       << function.numCollectives << "u},\n";
+  }
+  os << "};\n";
+}
+
+void TableWriter::writeSection(const Section &section, unsigned index,
+                               CodeFile codeFile) {
+  std::string s = ("s" + Twine(index)).str();
   StringSet<> declared;
   std::vector<std::string> collectives;
   for (auto [k, kernel] : enumerate(section.kernels)) {
     std::string base = (s + "_k" + Twine(k)).str();
     os << "void " << kernel.planSymbol
        << "(const int64_t *, hk_launch_plan *);\n";
-    if (kernel.isOfEngine()) {
-      // The runtime runs it: there is no code.
-    } else if (host) {
-      for (const VariantRecord &variant : kernel.variants)
-        if (declared.insert(variant.symbol).second)
-          os << "void " << variant.symbol
-             << "(const uint64_t *, const uint32_t *, const uint32_t *, void "
-                "*);\n";
-    } else {
-      // A byte after the code: PTX is text and wants a terminator.
-      os << "static const unsigned char " << base << "_code[] = {\n#embed "
-         << quoted(codeFile(section, kernel)) << "\n, 0};\n";
-    }
-    bool hasCode = !kernel.isOfEngine();
+    writeCode(section, kernel, base, declared, codeFile);
     collectives.push_back(collective(base + "_collective", kernel));
-    std::vector<std::string> mapNames;
-    for (auto [v, variant] : enumerate(kernel.variants))
-      mapNames.push_back(maps((base + "_maps" + Twine(v)).str(), variant.maps));
-    os << "static const hk_variant_abi " << base << "_variants[] = {\n";
-    for (const auto &[v, mapName] : zip(kernel.variants, mapNames)) {
-      bool dynamicLds = host || section.target->arch == ::hk::Arch::Sm90a;
-      os << "  {" << quoted(v.symbol) << ", " << quoted(v.tile) << ", "
-         << (host && hasCode ? v.symbol : "0") << ", "
-         << (host || !hasCode ? "0, 0"
-                              : base + "_code, sizeof(" + base + "_code) - 1")
-         << ", " << v.threads << "u, " << (dynamicLds ? 0 : v.ldsBytes) << "u, "
-         << (dynamicLds ? v.ldsBytes : 0) << "u, " << v.maps.size() << "u, "
-         << mapName << "},\n";
-    }
-    os << "};\n";
+    writeVariants(section, kernel, base);
   }
-  if (!section.kernels.empty()) {
-    os << "static const hk_kernel_abi " << s << "_kernels[] = {\n";
-    for (auto [k, kernel] : enumerate(section.kernels))
-      os << "  {" << quoted(kernel.name) << ", " << quoted(kernel.family)
-         << ", " << quoted(kernel.ops) << ", " << kernel.numPointers << "u, "
-         << kernel.numDims << "u, " << kernel.numStrides << "u, "
-         << kernel.planSymbol << ", " << kernel.variants.size() << "u, " << s
-         << "_k" << k << "_variants, " << collectives[k] << "},\n";
-    os << "};\n";
-  }
-  for (auto [f, function] : enumerate(section.functions)) {
-    // The symbol as a label: a function's name need not be an identifier of C.
-    os << "void " << s << "_f" << f << "_shape"
-       << "(hk_call_ctx *, const hk_abi_tensor *, int64_t *, int64_t *) "
-          "__asm__("
-       << quoted(function.shapeSymbol) << ");\n"
-       << "void " << s << "_f" << f << "_run"
-       << "(hk_call_ctx *, const hk_abi_tensor *, void *) __asm__("
-       << quoted(function.runSymbol) << ");\n";
-    if (!function.guards.empty()) {
-      os << "static const hk_guard_abi " << s << "_f" << f << "_guards[] = {\n";
-      for (const FunctionRecord::Guard &guard : function.guards)
-        os << "  {" << quoted(guard.lhs) << ", " << quoted(guard.rhs) << ", "
-           << guard.relation << "u},\n";
-      os << "};\n";
-    }
-  }
-  os << "static const hk_function_impl_abi " << s << "_functions[] = {\n";
-  for (auto [f, function] : enumerate(section.functions)) {
-    os << "  {" << s << "_f" << f << "_shape, " << s << "_f" << f << "_run, "
-       << function.numLaunches << "u, " << function.guards.size() << "u, ";
-    if (function.guards.empty())
-      os << "0";
-    else
-      os << s << "_f" << f << "_guards";
-    os << ", " << function.numCollectives << "u},\n";
-  }
-  os << "};\n";
+  writeKernels(section.kernels, s, collectives);
+  writeBodies(section.functions, s);
 }
 
 void mlir::hk::writeModuleTables(

@@ -43,6 +43,81 @@ static std::vector<Part> partsOf(AttentionCombineOp op, const Operands &in,
   return parts;
 }
 
+namespace {
+/// The weights of the parts of a row.
+struct RowWeights {
+  std::vector<double> weight;   // of each part, before they are normalised
+  std::vector<double> relative; // noise of each, relative to it
+  double top;                   // the largest LSE; -inf: nothing has a weight
+  double total = 0, totalNoise = 0; // of their sum; noise relative to it
+  bool open = false;                // anything is right for an LSE, so for all
+};
+} // namespace
+
+static RowWeights weightsOf(ArrayRef<Part> parts, int64_t row,
+                            std::optional<double> sink) {
+  RowWeights w;
+  w.top = sink.value_or(-kInf);
+  for (const Part &part : parts) {
+    double v = part.lseOf(row);
+    w.top = std::isnan(v) || std::isnan(w.top) ? kNaN : std::max(w.top, v);
+  }
+  if (w.top == -kInf)
+    return w;
+  F32Sum total;
+  if (sink)
+    total.add(std::exp(*sink - w.top));
+  for (const Part &part : parts) {
+    double v = part.lseOf(row);
+    double weight = std::exp(v - w.top);
+    w.open |= std::isinf(part.noiseOf(row));
+    // Of the argument and of exp.
+    double argument = std::isfinite(v) ? kUnit * std::fabs(v - w.top) : 0;
+    double relative =
+        hypot2(hypot2(part.noiseOf(row), argument), noiseOfUlps(1, 2));
+    total.add(weight, square(weight * relative));
+    w.weight.push_back(weight);
+    w.relative.push_back(relative);
+  }
+  w.total = total.value();
+  w.totalNoise = total.sigma() / total.value();
+  return w;
+}
+
+/// Column `d` of a row: the weighed sum of the parts that have a weight.
+static Noisy combine(ArrayRef<Part> parts, const RowWeights &weights,
+                     int64_t row, int64_t width, int64_t d) {
+  F32Sum sum;
+  double mean = 0, reach = 0;
+  bool open = weights.open;
+  for (auto [s, part] : llvm::enumerate(parts))
+    if (part.lseOf(row) != -kInf)
+      mean +=
+          weights.weight[s] / weights.total * part.value(row, width, d).value;
+  for (auto [s, part] : llvm::enumerate(parts)) {
+    if (part.lseOf(row) == -kInf)
+      continue;
+    Noisy v = part.value(row, width, d);
+    double w = weights.weight[s] / weights.total;
+    open |= std::isinf(v.sigma);
+    // Kernels divide at the end; until then a weight is up to 1.
+    reach += std::isfinite(v.value) ? std::fabs(v.value) : 0;
+    // A weight's noise moves the sum towards its value.
+    sum.add(w * v.value,
+            square(w * v.sigma) +
+                square(w * weights.relative[s]) * square(v.value - mean) +
+                square(2 * kUnit * w * v.value),
+            times(w, v.jump));
+  }
+  open |= std::isinf(inF32Range(reach));
+  double sigma = hypot2(sum.sigma(), 3 * kUnit * mean);
+  return {inF32Range(mean),
+          open                   ? kInf
+          : std::isfinite(sigma) ? sigma
+                                 : 0,
+          sum.noisy().jump};
+}
+
 static LogicalResult evaluateAttentionCombine(Operation *operation,
                                               const Operands &in,
                                               Results &out) {
@@ -58,67 +133,22 @@ static LogicalResult evaluateAttentionCombine(Operation *operation,
   std::optional<ResultBuilder> lse;
   if (op.getLse())
     lse.emplace(DType::F32, sizes.drop_back());
-  std::vector<double> weight(parts.size()), relative(parts.size());
   for (int64_t row = 0; row < rows; ++row) {
-    double top = sink ? sink->values[row % heads] : -kInf;
-    for (const Part &part : parts) {
-      double v = part.lseOf(row);
-      top = std::isnan(v) || std::isnan(top) ? kNaN : std::max(top, v);
-    }
-    if (top == -kInf) { // The result stays zero.
+    std::optional<double> ofSink;
+    if (sink)
+      ofSink = sink->values[row % heads];
+    RowWeights weights = weightsOf(parts, row, ofSink);
+    if (weights.top == -kInf) { // The result stays zero.
       if (lse)
         lse->set(row, {-kInf, 0});
       continue;
     }
-    // Noise of each weight, relative to it: of the argument and of exp.
-    F32Sum total;
-    bool open = false; // anything is right for an LSE, so for all
-    if (sink)
-      total.add(std::exp(sink->values[row % heads] - top));
-    for (size_t s = 0; s < parts.size(); ++s) {
-      double v = parts[s].lseOf(row);
-      weight[s] = std::exp(v - top);
-      open |= std::isinf(parts[s].noiseOf(row));
-      double argument = std::isfinite(v) ? kUnit * std::fabs(v - top) : 0;
-      relative[s] =
-          hypot2(hypot2(parts[s].noiseOf(row), argument), noiseOfUlps(1, 2));
-      total.add(weight[s], square(weight[s] * relative[s]));
-    }
-    double sumNoise = total.sigma() / total.value();
     if (lse)
-      lse->set(row, {inF32Range(top + std::log(total.value())),
-                     hypot2(sumNoise, 2 * kUnit * (std::fabs(top) + 1))});
-    for (int64_t d = 0; d < width; ++d) {
-      F32Sum sum;
-      double mean = 0, reach = 0;
-      bool openHere = open;
-      for (size_t s = 0; s < parts.size(); ++s)
-        if (parts[s].lseOf(row) != -kInf)
-          mean +=
-              weight[s] / total.value() * parts[s].value(row, width, d).value;
-      for (size_t s = 0; s < parts.size(); ++s) {
-        if (parts[s].lseOf(row) == -kInf)
-          continue;
-        Noisy v = parts[s].value(row, width, d);
-        double w = weight[s] / total.value();
-        openHere |= std::isinf(v.sigma);
-        // Kernels divide at the end; until then a weight is up to 1.
-        reach += std::isfinite(v.value) ? std::fabs(v.value) : 0;
-        // A weight's noise moves the sum towards its value.
-        sum.add(w * v.value,
-                square(w * v.sigma) +
-                    square(w * relative[s]) * square(v.value - mean) +
-                    square(2 * kUnit * w * v.value),
-                times(w, v.jump));
-      }
-      openHere |= std::isinf(inF32Range(reach));
-      double sigma = hypot2(sum.sigma(), 3 * kUnit * mean);
-      result.set(row * width + d, {inF32Range(mean),
-                                   openHere               ? kInf
-                                   : std::isfinite(sigma) ? sigma
-                                                          : 0,
-                                   sum.noisy().jump});
-    }
+      lse->set(row, {inF32Range(weights.top + std::log(weights.total)),
+                     hypot2(weights.totalNoise,
+                            2 * kUnit * (std::fabs(weights.top) + 1))});
+    for (int64_t d = 0; d < width; ++d)
+      result.set(row * width + d, combine(parts, weights, row, width, d));
   }
   out.push_back(result.take());
   if (lse)

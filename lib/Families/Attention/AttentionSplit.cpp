@@ -114,6 +114,29 @@ clusterTileOf(AttentionOp op, const ::hk::Target &target,
   return std::nullopt;
 }
 
+/// What the model is asked for: sizes that only a call knows are typical ones.
+static ::hk::AttentionSize
+sizeOfSplit(AttentionOp op, const ::hk::Target &target,
+            const ::hk::AttentionTile &tile, const ::hk::AttentionShape &shape,
+            std::optional<int64_t> queries, std::optional<int64_t> sequences,
+            std::optional<int64_t> keys) {
+  ArrayRef<int64_t> q = tensorType(op.getQuery()).getShape();
+  int64_t keyHeads = op.getNumKeyHeads();
+  ::hk::AttentionSize size;
+  size.rows = queries.value_or(1) * (op.getNumHeads() / keyHeads);
+  size.heads = sequences.value_or(1) * keyHeads;
+  size.keys = keys.value_or(kTypicalKeys);
+  // The tile's kernel has runs where it knows the rows too.
+  bool fixed = !op.getQOffsets() &&
+               !ShapedType::isDynamic(q[op.hasRaggedQueries() ? 0 : 1]);
+  if (fixed && takesRuns(op))
+    size.runs = ::hk::attentionRuns(target, tile, shape, size.rows);
+  size.unequal = size.runs > 0 &&
+                 (op.getKvLens() || op.getKvOffsets() || op.getTableOffsets());
+  size.paged = op.getKeyForm() == KeyForm::Paged;
+  return size;
+}
+
 std::optional<SplitPlan>
 mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
                              ArrayRef<int64_t> counts, SizeOf sizeOf) {
@@ -156,18 +179,8 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
         "dynamic");
     plan.rows = queryDim(op);
   }
-  ::hk::AttentionSize size;
-  size.rows = queries.value_or(1) * (heads / keyHeads);
-  size.heads = sequences.value_or(1) * keyHeads;
-  size.keys = keys.value_or(kTypicalKeys);
-  // The tile's kernel has runs where it knows the rows too.
-  bool fixed = !op.getQOffsets() &&
-               !ShapedType::isDynamic(q[op.hasRaggedQueries() ? 0 : 1]);
-  if (fixed && takesRuns(op))
-    size.runs = ::hk::attentionRuns(target, few, shape, size.rows);
-  size.unequal = size.runs > 0 &&
-                 (op.getKvLens() || op.getKvOffsets() || op.getTableOffsets());
-  size.paged = op.getKeyForm() == KeyForm::Paged;
+  ::hk::AttentionSize size =
+      sizeOfSplit(op, target, few, shape, queries, sequences, keys);
   bool ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/true);
   double elements = double(size.rows * size.heads * shape.valueDim);
   double bytesOut =

@@ -61,6 +61,22 @@ static double routingMicroseconds(KernelOp kernel, VariantOp variant,
          rounds * kKeyClocks / (::hk::clockGHz(target) * 1e3);
 }
 
+/// There is no tile whose bins fit: says how many would.
+static LogicalResult refuseBins(KernelOp kernel, ArrayRef<Operation *> ops,
+                                const ::hk::Target &target, int64_t bins,
+                                const RoutingTile &fewest, int64_t lds) {
+  int64_t most = bins;
+  while (most > 0 && !hasRoutingTile(target, most))
+    most /= 2;
+  Operation *first =
+      *llvm::find_if(ops, [](Operation *op) { return !isa<ConstantOp>(op); });
+  return first->emitOpError("in kernel @")
+         << kernel.getSymName() << ": " << bins << " bins need " << lds
+         << " bytes of LDS with " << fewest.threads
+         << " threads, the fewest of " << target.name << ", which has "
+         << target.ldsBytes << "; that is enough for " << most << " bins";
+}
+
 LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
                                            const ::hk::Target &target,
                                            DecisionLog &log) {
@@ -104,18 +120,8 @@ LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
   int64_t lds = ldsOf(chosen < 0 ? tiles.back() : tiles[chosen]);
   if (chosen < 0 && kernel.getThreads())
     return failure();
-  if (chosen < 0) {
-    int64_t most = plan.numBins();
-    while (most > 0 && !hasRoutingTile(target, most))
-      most /= 2;
-    Operation *first =
-        *llvm::find_if(ops, [](Operation *op) { return !isa<ConstantOp>(op); });
-    return first->emitOpError("in kernel @")
-           << kernel.getSymName() << ": " << plan.numBins() << " bins need "
-           << lds << " bytes of LDS with " << tiles.back().threads
-           << " threads, the fewest of " << target.name << ", which has "
-           << target.ldsBytes << "; that is enough for " << most << " bins";
-  }
+  if (chosen < 0)
+    return refuseBins(kernel, ops, target, plan.numBins(), tiles.back(), lds);
   RoutingTile tile = tiles[chosen];
   addVariant(kernel, dims, attributeOf(tile), tile.threads, lds,
              [&](LaunchBuilder &launch) {

@@ -73,6 +73,7 @@ argumentsOf(ArrayRef<CheckTensor> tensors) {
     expected.bounds.push_back(value.boundAt(i));
   return expected;
 }
+
 /// The source of one rank as the compiler has cut it.
 LogicalResult shardAs(ModuleOp module, const std::string &mesh) {
   PassManager pm(module.getContext());
@@ -82,6 +83,92 @@ LogicalResult shardAs(ModuleOp module, const std::string &mesh) {
   options.mesh = mesh;
   pm.addPass(createHKShard(options));
   return pm.run(module);
+}
+
+/// The source of the module, cut for its mesh; null when it cannot be had.
+OwningOpRef<ModuleOp> readSource(const CheckRequest &request,
+                                 llvm::SourceMgr &sources,
+                                 MLIRContext *context) {
+  OwningOpRef<ModuleOp> module =
+      parseSource(request.sourcePath, sources, context);
+  if (!module) {
+    unknown("cannot read '" + request.sourcePath +
+            "'; name the source with --check=model.mlir");
+    return nullptr;
+  }
+  if (!request.mesh.empty() && !meshOf(*module) &&
+      failed(shardAs(*module, request.mesh))) {
+    unknown("'" + request.sourcePath + "' cannot be cut for the mesh '" +
+            request.mesh + "' of the module");
+    return nullptr;
+  }
+  return module;
+}
+
+/// Unless told otherwise, the weights that the call used.
+FailureOr<reference::Tensor> weightOf(WeightFiles &weights, WeightOp op) {
+  FailureOr<WeightFiles::Tensor> found = weights.find(op);
+  if (failed(found))
+    return failure();
+  RankedTensorType type = op.getWholeType();
+  return reference::fromBytes(
+      *dtypeOf(type.getElementType()), type.getShape(),
+      {found->bytes.bytes_begin(), found->bytes.bytes_end()});
+}
+
+/// The arguments of the call, of every rank.
+FailureOr<std::vector<SmallVector<reference::Tensor>>>
+argumentsOfRanks(const CheckRequest &request) {
+  std::vector<SmallVector<reference::Tensor>> ranks;
+  auto add = [&](ArrayRef<CheckTensor> tensors) -> LogicalResult {
+    FailureOr<SmallVector<reference::Tensor>> one = argumentsOf(tensors);
+    if (succeeded(one))
+      ranks.push_back(std::move(*one));
+    return one;
+  };
+  if (request.ranks.empty() && failed(add(request.tensors)))
+    return failure();
+  for (const std::vector<CheckTensor> &tensors : request.ranks)
+    if (failed(add(tensors)))
+      return failure();
+  return ranks;
+}
+
+/// Says which of the request's states and outputs is expected to hold what.
+/// A state that the function does not return is unchanged.
+bool expectResults(const CheckRequest &request, func::FuncOp func,
+                   ArrayRef<reference::Tensor> arguments,
+                   ArrayRef<reference::Tensor> results,
+                   std::vector<::hk::run::Expected> &expected) {
+  SmallVector<const reference::Tensor *> states, outputs;
+  size_t next = 0;
+  for (const CheckTensor &tensor : request.tensors)
+    if (tensor.role != Role::Output) {
+      states.push_back(tensor.role == Role::State ? &arguments[next] : nullptr);
+      ++next;
+    }
+  Operation *ret = func.getBody().front().getTerminator();
+  for (auto [value, result] : llvm::zip(ret->getOperands(), results)) {
+    if (BlockArgument state = stateArgumentOf(value))
+      states[state.getArgNumber()] = &result;
+    else
+      outputs.push_back(&result);
+  }
+  size_t numOutputs = request.tensors.size() - next;
+  if (outputs.size() != numOutputs)
+    return unknown("@" + request.function + " of the source has " +
+                   Twine(outputs.size()) + " outputs, the module's " +
+                   Twine(numOutputs) + "; is it another version?");
+  const auto *state = states.begin(), *output = outputs.begin();
+  std::vector<::hk::run::Expected> ofOutputs;
+  for (const CheckTensor &tensor : request.tensors) {
+    if (tensor.role == Role::Output)
+      ofOutputs.push_back(expectationOf(tensor, **output++));
+    else if (const reference::Tensor *value = *state++)
+      expected.push_back(expectationOf(tensor, *value));
+  }
+  llvm::append_range(expected, ofOutputs);
+  return true;
 }
 } // namespace
 
@@ -94,78 +181,31 @@ hkRunReference(const CheckRequest &request,
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
-  OwningOpRef<ModuleOp> module =
-      parseSource(request.sourcePath, sources, &context);
+  OwningOpRef<ModuleOp> module = readSource(request, sources, &context);
   if (!module)
-    return unknown("cannot read '" + request.sourcePath +
-                   "'; name the source with --check=model.mlir");
-  if (!request.mesh.empty() && !meshOf(*module) &&
-      failed(shardAs(*module, request.mesh)))
-    return unknown("'" + request.sourcePath + "' cannot be cut for the mesh '" +
-                   request.mesh + "' of the module");
+    return false;
   auto func = module->lookupSymbol<func::FuncOp>(request.function);
   if (!func || func.isExternal())
     return unknown("'" + request.sourcePath + "' has no function @" +
                    request.function);
-
-  // Unless told otherwise, the weights that the call used.
   WeightFiles weights;
   for (const std::string &path : request.weightsPaths)
     if (failed(weights.add(module->getLoc(), path)))
       return false;
-  auto provider = [&](WeightOp op) -> FailureOr<reference::Tensor> {
-    FailureOr<WeightFiles::Tensor> found = weights.find(op);
-    if (failed(found))
-      return failure();
-    RankedTensorType type = op.getWholeType();
-    return reference::fromBytes(
-        *dtypeOf(type.getElementType()), type.getShape(),
-        {found->bytes.bytes_begin(), found->bytes.bytes_end()});
-  };
-
-  SmallVector<const CheckTensor *> states, outputs;
-  for (const CheckTensor &tensor : request.tensors)
-    (tensor.role == Role::Output ? outputs : states).push_back(&tensor);
-  if (states.size() != func.getNumArguments())
+  size_t numArguments =
+      llvm::count_if(request.tensors, [](const CheckTensor &tensor) {
+        return tensor.role != Role::Output;
+      });
+  if (numArguments != func.getNumArguments())
     return unknown("@" + request.function + " of the source has " +
                    Twine(func.getNumArguments()) + " arguments, the module's " +
-                   Twine(states.size()) + "; is it another version?");
-  using AllTensors = std::vector<std::vector<CheckTensor>>;
-  std::vector<SmallVector<reference::Tensor>> ranks;
-  for (const std::vector<CheckTensor> &tensors :
-       request.ranks.empty() ? AllTensors{request.tensors} : request.ranks) {
-    auto one = argumentsOf(tensors);
-    if (failed(one))
-      return false;
-    ranks.push_back(std::move(*one));
-  }
-  auto allResults = reference::interpretRanks(func, ranks, provider);
-  if (failed(allResults))
+                   Twine(numArguments) + "; is it another version?");
+  auto ranks = argumentsOfRanks(request);
+  if (failed(ranks))
     return false;
-  const auto &arguments = ranks[request.rank];
-  const auto &results = (*allResults)[request.rank];
-
-  // A state that the function does not return is unchanged.
-  SmallVector<const reference::Tensor *> expectedStates;
-  for (auto [tensor, argument] : llvm::zip(states, arguments))
-    expectedStates.push_back(tensor->role == Role::State ? &argument : nullptr);
-  SmallVector<const reference::Tensor *> expectedOutputs;
-  Operation *ret = func.getBody().front().getTerminator();
-  for (auto [value, result] : llvm::zip(ret->getOperands(), results)) {
-    if (BlockArgument state = stateArgumentOf(value))
-      expectedStates[state.getArgNumber()] = &result;
-    else
-      expectedOutputs.push_back(&result);
-  }
-  if (expectedOutputs.size() != outputs.size())
-    return unknown("@" + request.function + " of the source has " +
-                   Twine(expectedOutputs.size()) + " outputs, the module's " +
-                   Twine(outputs.size()) + "; is it another version?");
-
-  for (auto [tensor, value] : llvm::zip(states, expectedStates))
-    if (value)
-      expected.push_back(expectationOf(*tensor, *value));
-  for (auto [tensor, value] : llvm::zip(outputs, expectedOutputs))
-    expected.push_back(expectationOf(*tensor, *value));
-  return true;
+  auto results = reference::interpretRanks(
+      func, *ranks, [&](WeightOp op) { return weightOf(weights, op); });
+  return succeeded(results) &&
+         expectResults(request, func, (*ranks)[request.rank],
+                       (*results)[request.rank], expected);
 }
