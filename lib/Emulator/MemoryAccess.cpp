@@ -117,53 +117,43 @@ void checkGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
     });
 }
 
-/// The registers of the lanes `wanted`: what is at their addresses, zero for
-/// those that are not in `at`.
-static void readLanes(Wave &w, const Inst &inst, const LaneAddresses &at,
-                      uint64_t wanted, unsigned bytes, unsigned reg,
-                      bool signExtend, unsigned half) {
+/// Word `k` of what the lanes `wanted` read, into register `reg` + k.
+static void readWord(Wave &w, const Inst &inst, const LaneAddresses &at,
+                     uint64_t wanted, unsigned reg, unsigned k) {
   uint64_t failed = wanted & ~at.mask;
   const Memory &memory = *w.launch->memory;
-  auto fast = [&](auto words) {
-    return loadDefinedLanes<words>(
-        w, reg,
-        [&](unsigned l) { return reinterpret_cast<const uint8_t *>(at.a[l]); },
-        [&](unsigned l) { return memory.defined(at.a[l]); });
+  uint32_t *d = w.v[reg + k];
+  auto copy = [&](unsigned l) {
+    std::memcpy(d + l, reinterpret_cast<const void *>(at.a[l] + 4 * k), 4);
   };
-  if (at.mask == ~0ull && at.aligned && withWords(bytes, fast))
+  if (at.mask == ~0ull)
+    for (unsigned l = 0; l < kLanes; ++l)
+      copy(l);
+  else
+    forLanes(at.mask, copy);
+  forLanes(failed, [&](unsigned l) { d[l] = 0; });
+  if (!w.checks)
     return;
-  if (bytes % 4 == 0) {
-    for (unsigned k = 0; k < bytes / 4; ++k) {
-      uint32_t *d = w.v[reg + k];
-      if (at.mask == ~0ull) {
-        for (unsigned l = 0; l < kLanes; ++l)
-          std::memcpy(d + l, reinterpret_cast<const void *>(at.a[l] + 4 * k),
-                      4);
-      } else {
-        forLanes(at.mask, [&](unsigned l) {
-          std::memcpy(d + l, reinterpret_cast<const void *>(at.a[l] + 4 * k),
-                      4);
-        });
-      }
-      forLanes(failed, [&](unsigned l) { d[l] = 0; });
-      if (!w.checks)
-        continue;
-      uint64_t full = failed;
-      forLanes(at.mask, [&](unsigned l) {
-        uint64_t a = at.a[l] + 4 * k;
-        full |= uint64_t((a & 3) == 0 && *memory.defined(a) == 0xf) << l;
-      });
-      setDefinedLanes(w, reg + k, wanted, full);
-      forLanes(wanted & ~full, [&](unsigned l) {
-        uint64_t a = at.a[l] + 4 * k;
-        unsigned mask = definedBytes(memory, a, 4);
-        w.vd[reg + k].setLaneBytes(l, mask);
-        if (mask != 0xf)
-          noteUndefined(w, inst, a, false);
-      });
-    }
-    return;
-  }
+  uint64_t full = failed;
+  forLanes(at.mask, [&](unsigned l) {
+    uint64_t a = at.a[l] + 4 * k;
+    full |= uint64_t((a & 3) == 0 && *memory.defined(a) == 0xf) << l;
+  });
+  setDefinedLanes(w, reg + k, wanted, full);
+  forLanes(wanted & ~full, [&](unsigned l) {
+    uint64_t a = at.a[l] + 4 * k;
+    unsigned mask = definedBytes(memory, a, 4);
+    w.vd[reg + k].setLaneBytes(l, mask);
+    if (mask != 0xf)
+      noteUndefined(w, inst, a, false);
+  });
+}
+
+/// Less than a word, extended to one or into the `half` of one.
+static void readPart(Wave &w, const Inst &inst, const LaneAddresses &at,
+                     uint64_t wanted, unsigned bytes, unsigned reg,
+                     bool signExtend, unsigned half) {
+  const Memory &memory = *w.launch->memory;
   forLanes(wanted, [&](unsigned l) {
     uint8_t zero[4] = {};
     bool ok = at.mask >> l & 1;
@@ -186,6 +176,26 @@ static void readLanes(Wave &w, const Inst &inst, const LaneAddresses &at,
     }
     w.vd[reg].setLaneBytes(l, ext);
   });
+}
+
+/// The registers of the lanes `wanted`: what is at their addresses, zero for
+/// those that are not in `at`.
+static void readLanes(Wave &w, const Inst &inst, const LaneAddresses &at,
+                      uint64_t wanted, unsigned bytes, unsigned reg,
+                      bool signExtend, unsigned half) {
+  const Memory &memory = *w.launch->memory;
+  auto fast = [&](auto words) {
+    return loadDefinedLanes<words>(
+        w, reg,
+        [&](unsigned l) { return reinterpret_cast<const uint8_t *>(at.a[l]); },
+        [&](unsigned l) { return memory.defined(at.a[l]); });
+  };
+  if (at.mask == ~0ull && at.aligned && withWords(bytes, fast))
+    return;
+  if (bytes % 4 != 0)
+    return readPart(w, inst, at, wanted, bytes, reg, signExtend, half);
+  for (unsigned k = 0; k < bytes / 4; ++k)
+    readWord(w, inst, at, wanted, reg, k);
 }
 
 void loadGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,

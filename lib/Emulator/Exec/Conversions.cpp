@@ -96,6 +96,9 @@ void addIntegerFloat(OpTable &t) {
   t.add("v_cvt_u32_f64", laneOp([](double a) { return saturate<u32>(a); }));
   t.add("v_cvt_f32_f64", laneOp([](double a) { return float(a); }));
   t.add("v_cvt_f64_f32", laneOp([](float a) { return double(a); }));
+  t.add("v_cvt_off_f32_i4", laneOp([](u32 a) {
+          return float((a & 8) ? int(a & 15) - 16 : int(a & 15)) * 0.0625f;
+        }));
   auto addByte = [&](const char *name, Op op, unsigned byte) {
     op.rule = DefRule::OneByte;
     op.info = uint16_t(byte);
@@ -107,6 +110,10 @@ void addIntegerFloat(OpTable &t) {
   addByte("v_cvt_f32_ubyte2",
           laneOp([](u32 a) { return float(a >> 16 & 0xff); }), 2);
   addByte("v_cvt_f32_ubyte3", laneOp([](u32 a) { return float(a >> 24); }), 3);
+}
+
+/// Numbers that become part of a register: bytes, and pairs of 16 bits.
+void addParts(OpTable &t) {
   // Rounds as MODE says, as measured on gfx90c and on gfx1201 (rocjitsu), where
   // NaN is 0 too.
   Op byte = laneOp(
@@ -147,9 +154,6 @@ void addIntegerFloat(OpTable &t) {
               return pack(one(a), one(b));
             },
             DefRule::PackHalf));
-  t.add("v_cvt_off_f32_i4", laneOp([](u32 a) {
-          return float((a & 8) ? int(a & 15) - 16 : int(a & 15)) * 0.0625f;
-        }));
   t.add("v_sat_pk_u8_i16", laneOp([](u32 a) {
           auto one = [](i32 v) { return u32(std::clamp(v, 0, 255)); };
           return one(i16(a)) | one(i16(a >> 16)) << 8;
@@ -289,6 +293,7 @@ void addFp8(OpTable &t) {
 
 void addConversions(OpTable &t) {
   addIntegerFloat(t);
+  addParts(t);
   addHalf(t);
   addFp8(t);
 }

@@ -207,10 +207,11 @@ template <class S> int32_t leadingSigns(S v) {
   return leadingZeros<U>(U(v < 0 ? ~v : v));
 }
 
-void addArithmetic(OpTable &t) {
-  using u32 = uint32_t;
-  using i32 = int32_t;
-  using u64 = uint64_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+using u64 = uint64_t;
+
+void addSums(OpTable &t) {
   t.add("s_add_u32", sop2(
                          [](Wave &w, u32 a, u32 b) {
                            w.scc = u32(a + b) < a;
@@ -251,6 +252,29 @@ void addArithmetic(OpTable &t) {
                             return u32(r);
                           },
                           kWholeScc));
+  t.add("s_absdiff_i32", sop2(
+                             [](Wave &w, i32 a, i32 b) {
+                               u32 d = u32(a) - u32(b);
+                               i32 r = i32(d) < 0 ? i32(0u - d) : i32(d);
+                               w.scc = r != 0;
+                               return r;
+                             },
+                             kWholeScc));
+  t.add("s_lshl1_add_u32", shiftAdd<1>());
+  t.add("s_lshl2_add_u32", shiftAdd<2>());
+  t.add("s_lshl3_add_u32", shiftAdd<3>());
+  t.add("s_lshl4_add_u32", shiftAdd<4>());
+}
+
+void addProductsAndExtremes(OpTable &t) {
+  t.add("s_mul_i32",
+        sop2([](Wave &, u32 a, u32 b) { return u32(a * b); }, kNoScc));
+  t.add(
+      "s_mul_hi_u32",
+      sop2([](Wave &, u32 a, u32 b) { return u32(u64(a) * b >> 32); }, kNoScc));
+  t.add("s_mul_hi_i32",
+        sop2([](Wave &, i32 a, i32 b) { return i32(int64_t(a) * b >> 32); },
+             kNoScc));
   // SCC says that the first operand was chosen; when both are equal that is
   // the maximum and not the minimum.
   auto choose = [&](const char *name, auto better) {
@@ -260,6 +284,9 @@ void addArithmetic(OpTable &t) {
   choose("s_min_u32", [](u32 a, u32 b) { return a < b; });
   choose("s_max_i32", [](i32 a, i32 b) { return a >= b; });
   choose("s_max_u32", [](u32 a, u32 b) { return a >= b; });
+}
+
+void addShifts(OpTable &t) {
   t.add("s_lshl_b32", nonZero2([](u32 a, u32 b) { return u32(a << (b & 31)); },
                                shiftBits<u32, true>));
   t.add("s_lshr_b32", nonZero2([](u32 a, u32 b) { return u32(a >> (b & 31)); },
@@ -273,6 +300,10 @@ void addArithmetic(OpTable &t) {
   t.add("s_ashr_i64",
         nonZero2([](int64_t a, u32 b) { return int64_t(a >> (b & 63)); },
                  shiftBits<int64_t, false>));
+}
+
+/// Fields of bits: made, extracted, packed.
+void addFields(OpTable &t) {
   t.add("s_bfm_b32",
         sop2([](Wave &, u32 a,
                 u32 b) { return u32(((1u << (a & 31)) - 1) << (b & 31)); },
@@ -280,14 +311,6 @@ void addArithmetic(OpTable &t) {
   t.add("s_bfm_b64",
         sop2([](Wave &, u32 a,
                 u32 b) { return u64(((1ull << (a & 63)) - 1) << (b & 63)); },
-             kNoScc));
-  t.add("s_mul_i32",
-        sop2([](Wave &, u32 a, u32 b) { return u32(a * b); }, kNoScc));
-  t.add(
-      "s_mul_hi_u32",
-      sop2([](Wave &, u32 a, u32 b) { return u32(u64(a) * b >> 32); }, kNoScc));
-  t.add("s_mul_hi_i32",
-        sop2([](Wave &, i32 a, i32 b) { return i32(int64_t(a) * b >> 32); },
              kNoScc));
   t.add("s_bfe_u32", sop2([](Wave &w, u32 a,
                              u32 b) { return bitFieldExtract<u32>(w, a, b); },
@@ -302,18 +325,6 @@ void addArithmetic(OpTable &t) {
         sop2([](Wave &w, int64_t a,
                 u32 b) { return bitFieldExtract<int64_t>(w, a, b); },
              kNonZeroScc, bfeBits<int64_t>));
-  t.add("s_absdiff_i32", sop2(
-                             [](Wave &w, i32 a, i32 b) {
-                               u32 d = u32(a) - u32(b);
-                               i32 r = i32(d) < 0 ? i32(0u - d) : i32(d);
-                               w.scc = r != 0;
-                               return r;
-                             },
-                             kWholeScc));
-  t.add("s_lshl1_add_u32", shiftAdd<1>());
-  t.add("s_lshl2_add_u32", shiftAdd<2>());
-  t.add("s_lshl3_add_u32", shiftAdd<3>());
-  t.add("s_lshl4_add_u32", shiftAdd<4>());
   t.add("s_pack_ll_b32_b16",
         sop2([](Wave &, u32 a, u32 b) { return u32((a & 0xffff) | b << 16); },
              kNoScc, packBits<false, false>));
@@ -327,10 +338,7 @@ void addArithmetic(OpTable &t) {
            kNoScc, packBits<true, true>));
 }
 
-void addUnary(OpTable &t) {
-  using u32 = uint32_t;
-  using i32 = int32_t;
-  using u64 = uint64_t;
+void addBitCounts(OpTable &t) {
   t.add("s_brev_b32",
         sop1([](Wave &, u32 a) { return u32(__builtin_bitreverse32(a)); },
              kNoScc,
@@ -368,6 +376,10 @@ void addUnary(OpTable &t) {
   t.add(
       "s_flbit_i32_i64",
       sop1([](Wave &, int64_t a) { return leadingSigns<int64_t>(a); }, kNoScc));
+}
+
+/// Signs, and masks of several bits for each.
+void addSignsAndMasks(OpTable &t) {
   t.add("s_sext_i32_i8",
         sop1([](Wave &, u32 a) { return i32(int8_t(a)); }, kNoScc));
   t.add("s_sext_i32_i16",
@@ -407,8 +419,12 @@ void addUnary(OpTable &t) {
 } // namespace
 
 void addSalu(OpTable &t) {
-  addArithmetic(t);
-  addUnary(t);
+  addSums(t);
+  addProductsAndExtremes(t);
+  addShifts(t);
+  addFields(t);
+  addBitCounts(t);
+  addSignsAndMasks(t);
 }
 
 } // namespace hk::emu

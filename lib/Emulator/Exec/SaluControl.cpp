@@ -155,31 +155,32 @@ void addCompares(OpTable &t) {
 }
 
 /// The 16-bit immediate of SOPK instructions is printed without its sign.
-void addSopk(OpTable &t) {
-  auto add = [&](const char *name, Handler fn, unsigned numDst) {
-    Op op;
-    op.cls = InstClass::Salu;
-    op.numDst = uint8_t(numDst);
-    op.fn = fn;
-    t.add(name, op);
-  };
-  add(
-      "s_movk_i32",
+void addSopk(OpTable &t, const char *name, Handler fn, unsigned numDst) {
+  Op op;
+  op.cls = InstClass::Salu;
+  op.numDst = uint8_t(numDst);
+  op.fn = fn;
+  t.add(name, op);
+}
+
+void addSopkArithmetic(OpTable &t) {
+  addSopk(
+      t, "s_movk_i32",
       [](Wave &w, const Inst &inst) {
         w.setS(inst.o[0].reg, uint32_t(int32_t(int16_t(inst.o[1].imm))));
         if (inst.o[0].reg >= kExecLo)
           w.setExec(w.s64(kExecLo));
       },
       1);
-  add(
-      "s_cmovk_i32",
+  addSopk(
+      t, "s_cmovk_i32",
       [](Wave &w, const Inst &inst) {
         if (w.scc)
           w.setS(inst.o[0].reg, uint32_t(int32_t(int16_t(inst.o[1].imm))));
       },
       1);
-  add(
-      "s_addk_i32",
+  addSopk(
+      t, "s_addk_i32",
       [](Wave &w, const Inst &inst) {
         unsigned r = inst.o[0].reg;
         int32_t sum;
@@ -189,17 +190,20 @@ void addSopk(OpTable &t) {
         w.setS(r, uint32_t(sum), w.sd[r] == ~0u ? ~0u : 0);
       },
       1);
-  add(
-      "s_mulk_i32",
+  addSopk(
+      t, "s_mulk_i32",
       [](Wave &w, const Inst &inst) {
         unsigned r = inst.o[0].reg;
         w.setS(r, w.s[r] * uint32_t(int32_t(int16_t(inst.o[1].imm))),
                w.sd[r] == ~0u ? ~0u : 0);
       },
       1);
+}
+
+void addSopkCompares(OpTable &t) {
 #define HK_CMPK(NAME, TYPE, EXPR)                                              \
-  add(                                                                         \
-      "s_cmpk_" NAME,                                                          \
+  addSopk(                                                                     \
+      t, "s_cmpk_" NAME,                                                       \
       [](Wave &w, const Inst &inst) {                                          \
         auto a = static_cast<TYPE>(w.s[inst.o[0].reg]);                        \
         auto b = std::is_signed_v<TYPE>                                        \
@@ -228,7 +232,8 @@ void addSopk(OpTable &t) {
 
 void addSaluControl(OpTable &t) {
   addCompares(t);
-  addSopk(t);
+  addSopkArithmetic(t);
+  addSopkCompares(t);
   addScalarOp(t, "s_getpc_b64", getPc, true);
   addScalarOp(t, "s_setpc_b64", setPc, true, 0);
   addScalarOp(t, "s_swappc_b64", swapPc, true);

@@ -104,7 +104,7 @@ void permuteOp(Wave &w, const Inst &inst) {
   commitResult<u32>(w, inst, lo, hi);
 }
 
-void addShiftsAndLogic(OpTable &t) {
+void addMovesAndLogic(OpTable &t) {
   t.add("v_mov_b32", laneOp([](u32 a) { return a; }, DefRule::Bitwise));
   t.add("v_accvgpr_read_b32",
         laneOp([](u32 a) { return a; }, DefRule::Bitwise));
@@ -125,6 +125,19 @@ void addShiftsAndLogic(OpTable &t) {
         logicOp([](u32 a, u32 b, u32 c) { return a | b | c; }, 0xfe));
   t.add("v_and_or_b32",
         logicOp([](u32 a, u32 b, u32 c) { return (a & b) | c; }, 0xea));
+  t.add("v_bfi_b32",
+        logicOp([](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }, 0xca));
+  Op op = laneOp([](u32 a, u32 b, u32 c) { return a ^ b ^ c; });
+  op.mods = kModBitop3;
+  op.fn = bitop3Op<u32>;
+  t.add("v_bitop3_b32", op).rule = DefRule::Logic;
+  op = laneOp([](u16 a, u16 b, u16 c) { return u16(a ^ b ^ c); });
+  op.mods = kModBitop3 | kModOpSel;
+  op.fn = bitop3Op<u16>;
+  t.add("v_bitop3_b16", op).rule = DefRule::Logic;
+}
+
+void addShifts(OpTable &t) {
   t.add("v_lshl_or_b32",
         laneOp([](u32 a, u32 b, u32 c) { return (a << (b & 31)) | c; },
                DefRule::LShlOr));
@@ -140,6 +153,24 @@ void addShiftsAndLogic(OpTable &t) {
         laneOp([](u32 a, u64 b) { return b >> (a & 63); }, DefRule::LShrRev));
   t.add("v_ashrrev_i64",
         laneOp([](u32 a, i64 b) { return b >> (a & 63); }, DefRule::AShrRev));
+  // op_sel picks the half of the last source.
+  t.add("v_alignbit_b32",
+        laneOp([](u32 a, u32 b,
+                  u16 c) { return u32((u64(a) << 32 | b) >> (c & 31)); },
+               DefRule::AlignBit))
+      .mods |= kModOpSel;
+  t.add("v_alignbyte_b32",
+        laneOp([](u32 a, u32 b,
+                  u16 c) { return u32((u64(a) << 32 | b) >> (8 * (c & 3))); },
+               DefRule::AlignByte))
+      .mods |= kModOpSel;
+  t.add("v_perm_b32",
+        laneOp([](u32 a, u32 b, u32 c) { return a ^ b ^ c; }, DefRule::Perm))
+      .fn = permuteOp;
+}
+
+/// Fields of bits, and what counts or finds bits.
+void addBits(OpTable &t) {
   t.add("v_bfm_b32", laneOp([](u32 a, u32 b) {
           return ((1u << (a & 31)) - 1) << (b & 31);
         }));
@@ -156,22 +187,9 @@ void addShiftsAndLogic(OpTable &t) {
                            return (field ^ sign) - sign;
                          },
                          DefRule::BfeI));
-  t.add("v_bfi_b32",
-        logicOp([](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }, 0xca));
   t.add("v_bfrev_b32",
         laneOp([](u32 a) { return u32(__builtin_bitreverse32(a)); },
                DefRule::Reverse));
-  // op_sel picks the half of the last source.
-  t.add("v_alignbit_b32",
-        laneOp([](u32 a, u32 b,
-                  u16 c) { return u32((u64(a) << 32 | b) >> (c & 31)); },
-               DefRule::AlignBit))
-      .mods |= kModOpSel;
-  t.add("v_alignbyte_b32",
-        laneOp([](u32 a, u32 b,
-                  u16 c) { return u32((u64(a) << 32 | b) >> (8 * (c & 3))); },
-               DefRule::AlignByte))
-      .mods |= kModOpSel;
   t.add("v_bcnt_u32_b32",
         laneOp([](u32 a, u32 b) { return u32(__builtin_popcount(a)) + b; }));
   t.add("v_ffbh_u32",
@@ -182,20 +200,9 @@ void addShiftsAndLogic(OpTable &t) {
           u32 v = u32(a < 0 ? ~a : a);
           return v ? u32(__builtin_clz(v)) : ~0u;
         }));
-  t.add("v_perm_b32",
-        laneOp([](u32 a, u32 b, u32 c) { return a ^ b ^ c; }, DefRule::Perm))
-      .fn = permuteOp;
-  Op op = laneOp([](u32 a, u32 b, u32 c) { return a ^ b ^ c; });
-  op.mods = kModBitop3;
-  op.fn = bitop3Op<u32>;
-  t.add("v_bitop3_b32", op).rule = DefRule::Logic;
-  op = laneOp([](u16 a, u16 b, u16 c) { return u16(a ^ b ^ c); });
-  op.mods = kModBitop3 | kModOpSel;
-  op.fn = bitop3Op<u16>;
-  t.add("v_bitop3_b16", op).rule = DefRule::Logic;
 }
 
-void addArithmetic(OpTable &t) {
+void addSums(OpTable &t) {
   addClamped(
       t, "v_add_u32", [](u32 a, u32 b) { return a + b; },
       [](u32 a, u32 b) { return clampU32(u64(a) + b); });
@@ -226,6 +233,9 @@ void addArithmetic(OpTable &t) {
                                        c; // up to 4, as documented
                               },
                               DefRule::LShlAdd));
+}
+
+void addProducts(OpTable &t) {
   t.add("v_mul_lo_u32",
         laneOp([](u32 a, u32 b) { return a * b; }, DefRule::Sum))
       .clocks = 16;
@@ -275,6 +285,9 @@ void addArithmetic(OpTable &t) {
                         c);
       },
       DefRule::Mul24);
+}
+
+void addExtremes(OpTable &t) {
   t.add("v_min_u32", laneOp([](u32 a, u32 b) { return a < b ? a : b; }));
   t.add("v_max_u32", laneOp([](u32 a, u32 b) { return a > b ? a : b; }));
   t.add("v_min_i32", laneOp([](i32 a, i32 b) { return a < b ? a : b; }));
@@ -297,6 +310,10 @@ void addArithmetic(OpTable &t) {
   t.add("v_med3_i32", laneOp([](i32 a, i32 b, i32 c) {
           return std::max(std::min(a, b), std::min(std::max(a, b), c));
         }));
+}
+
+/// Sums of absolute differences.
+void addDifferences(OpTable &t) {
   t.add("v_sad_u8", laneOp([](u32 a, u32 b, u32 c) { return sad8(a, b, c); }));
   t.add("v_sad_hi_u8",
         laneOp([](u32 a, u32 b, u32 c) { return (sad8(a, b, 0) << 16) + c; }));
@@ -318,6 +335,10 @@ void addArithmetic(OpTable &t) {
   t.add("v_sad_u32", laneOp([](u32 a, u32 b, u32 c) {
           return (a < b ? b - a : a - b) + c;
         }));
+}
+
+/// Operations on bytes, and numbers shifted to bytes.
+void addBytes(OpTable &t) {
   t.add("v_lerp_u8", laneOp([](u32 a, u32 b, u32 c) {
           u32 r = 0;
           for (unsigned k = 0; k < 32; k += 8)
@@ -383,8 +404,14 @@ void addDots(OpTable &t) {
 } // namespace
 
 void addValuInt(OpTable &t) {
-  addShiftsAndLogic(t);
-  addArithmetic(t);
+  addMovesAndLogic(t);
+  addShifts(t);
+  addBits(t);
+  addSums(t);
+  addProducts(t);
+  addExtremes(t);
+  addDifferences(t);
+  addBytes(t);
   addDots(t);
   Op nop;
   nop.fn = [](Wave &, const Inst &) {};
