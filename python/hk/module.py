@@ -285,6 +285,8 @@ class Profile:
     """
 
     def __init__(self, launches: int = 0) -> None:
+        if launches < 0:
+            raise InvalidArgument(f"expected launches to be at least 0, got {launches}")
         self._handle = _abi.make("hk_profile_create")
         weakref.finalize(self, _abi.lib().hk_profile_destroy, self._handle)
         _abi.check(_abi.lib().hk_profile_keep_launches(self._handle, launches))

@@ -9,7 +9,7 @@ import tempfile
 import typing
 
 from . import _paths
-from .errors import CompileError, NotFound
+from .errors import CompileError, InvalidArgument, NotFound
 
 Source = str | os.PathLike
 
@@ -22,10 +22,23 @@ def _text_file(source: typing.Any, folder: str) -> pathlib.Path:
     if isinstance(source, str) and "\n" in source:
         path.write_text(source)
         return path
-    path = pathlib.Path(os.fspath(source))
-    if not path.exists():
-        raise NotFound(f"no such file: '{path}'")
+    if not isinstance(source, (str, os.PathLike)):
+        raise InvalidArgument("expected a model as a path, MLIR text or an hk.torch.Graph, got "
+                              f"{type(source).__name__}")
+    path = pathlib.Path(source)
+    if not source or not path.exists():
+        raise NotFound(f"no such file: '{source}'; a text, not a path, has more than one line")
+    if path.is_dir():
+        raise InvalidArgument(f"expected the file of a model, got the folder '{path}'")
     return path
+
+
+def _chips(targets: str | typing.Sequence[str]) -> str:
+    """The option of hk-compile; a text is one target, or several with commas."""
+    text = targets if isinstance(targets, str) else ",".join(targets)
+    if not text:
+        raise InvalidArgument("targets: expected at least one, for example [\"host\"]")
+    return f"--target={text}"
 
 
 def _require_clang(clang: str) -> None:
@@ -34,13 +47,12 @@ def _require_clang(clang: str) -> None:
                        "Debian package clang-22, or name a clang 22 with HK_CLANG")
 
 
-def explain(source: Source, targets: typing.Sequence[str] = ("host",),
+def explain(source: Source, targets: str | typing.Sequence[str] = ("host",),
             weights: Source | None = None) -> str:
     """What hk-compile decides about a model file, as the JSON of docs/explain.md."""
     clang = os.environ.get("HK_CLANG", "clang-22")
     _require_clang(clang)
-    command = [str(_paths.tool("hk-compile")), os.fspath(source), f"--target={','.join(targets)}",
-               "--explain=json"]
+    command = [str(_paths.tool("hk-compile")), os.fspath(source), _chips(targets), "--explain=json"]
     if clang != "clang-22":
         command.append(f"--clang={clang}")
     if weights:
@@ -52,7 +64,7 @@ def explain(source: Source, targets: typing.Sequence[str] = ("host",),
 
 
 def compile(source: typing.Any, output: Source | None = None, *,  # noqa: A001
-            targets: typing.Sequence[str] = ("host",), weights: Source | None = None,
+            targets: str | typing.Sequence[str] = ("host",), weights: Source | None = None,
             explain: bool = False, options: typing.Sequence[str] = ()) -> pathlib.Path:
     """Compiles a model for `targets` (host, gfx942, gfx950, gfx1100, sm_90a).
 
@@ -75,7 +87,7 @@ def compile(source: typing.Any, output: Source | None = None, *,  # noqa: A001
             kept = path if path.parent != pathlib.Path(folder) else (
                 pathlib.Path(tempfile.mkdtemp(prefix="hk-")) / "model.mlir")
             output = kept.with_suffix(".so")
-        command = [str(_paths.tool("hk-compile")), str(path), f"--target={','.join(targets)}",
+        command = [str(_paths.tool("hk-compile")), str(path), _chips(targets),
                    "-o", os.fspath(output), *options]
         if clang != "clang-22":
             command.append(f"--clang={clang}")
@@ -101,8 +113,8 @@ def run_reference(source: typing.Any, inputs: typing.Sequence, *, function: str 
                   ) -> list[Reference]:
     """Evaluates a function of base operators with the reference interpreter. Needs NumPy.
 
-    `inputs` are arrays for the function's arguments in order (floats of any NumPy type, they
-    are rounded to the argument's), `weights` a safetensors file or arrays by the name of
+    `inputs` are arrays for the function's arguments in order (floats of any type of NumPy's or
+    PyTorch's, they are rounded to the argument's), `weights` a safetensors file or arrays by the name of
     their hk.weight. Returns what the function returns, states included, in order.
     """
     import numpy
@@ -132,6 +144,8 @@ def run_reference(source: typing.Any, inputs: typing.Sequence, *, function: str 
 def _save(path: str, value: typing.Any) -> None:
     import numpy
 
+    if hasattr(value, "is_floating_point") and value.is_floating_point():  # PyTorch's, bf16 too
+        value = value.detach().cpu().float() if value.element_size() < 4 else value.detach().cpu()
     array = numpy.asarray(value, order="C")  # a number stays one: of rank 0
     if array.dtype == numpy.float16:
         array = array.astype(numpy.float32)

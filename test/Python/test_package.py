@@ -49,6 +49,13 @@ def test_torch_in_and_out(module):
     assert torch.equal(module.add(parameter, parameter).sum.torch(), torch.full((2, 8), 2.0))
 
 
+def test_reference_takes_tensors_of_torch(source):
+    torch = pytest.importorskip("torch")
+    x = torch.full((2, 8), 1.5, dtype=torch.bfloat16, requires_grad=True)
+    double, wide = hk.run_reference(source, [x], function="both")
+    assert (double.values == 3).all() and (wide.values == 1.5).all()
+
+
 def test_results_are_inputs(module):
     """An hk.Tensor speaks DLPack to hk, too; and raw bits stand for a type NumPy lacks."""
     wide = module.both(np.full((2, 8), 0x3FC0, dtype=np.uint16))

@@ -13,6 +13,36 @@ def test_compile_refuses(tmp_path):
         hk.compile("none.mlir")
 
 
+def test_sources_and_targets(source, tmp_path):
+    for wrong, kind, text in ((3, hk.InvalidArgument, "MLIR text or an hk.torch.Graph, got int"),
+                              (b"text", hk.InvalidArgument, "got bytes"),
+                              ("", hk.NotFound, "no such file: ''; a text"),
+                              (tmp_path, hk.InvalidArgument, "the file of a model, got the folder")):
+        with pytest.raises(kind, match=text):
+            hk.compile(wrong)
+    with pytest.raises(hk.InvalidArgument, match="targets: expected at least one"):
+        hk.compile(source, targets=[])
+    assert "add" in hk.load(hk.compile(source, tmp_path / "m.so", targets="host")).functions
+    with pytest.raises(hk.InvalidArgument, match="launches to be at least 0, got -1"):
+        hk.Profile(launches=-1)
+
+
+@pytest.mark.parametrize(("content", "kind", "text"), [
+    (None, hk.NotFound, "no such file: '.*w.safetensors'"),
+    (b"", hk.Incompatible, "is not a safetensors file, or it is cut off"),
+    (b"{not json", hk.Incompatible, "is not a safetensors file, or it is cut off"),
+    (b"[1, 2]", hk.Incompatible, "is not a safetensors file, or it is cut off"),
+    (b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}', hk.Incompatible,
+     "tensor 'a': .4. has 4 elements, but the file 0"),
+    (b'{"__metadata__":{"hk.files":"[\\"w.safetensors\\"]"}}', hk.Incompatible, "named by one itself")])
+def test_damaged_weights(source, tmp_path, content, kind, text):
+    file = tmp_path / "w.safetensors"
+    if content is not None:
+        file.write_bytes(content and len(content).to_bytes(8, "little") + content)
+    with pytest.raises(kind, match=text):
+        hk.run_reference(source, [np.ones((1, 8), np.float32)] * 2, function="add", weights=file)
+
+
 def test_compile_without_clang(source, monkeypatch):
     monkeypatch.setenv("HK_CLANG", "clang-of-nobody")
     with pytest.raises(hk.NotFound, match="clang-of-nobody.*install the Debian package clang-22"):
