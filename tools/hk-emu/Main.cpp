@@ -12,7 +12,9 @@
 
 #include "ChipTiming.h"
 #include "Command.h"
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 using namespace hk::emu;
 
@@ -79,9 +81,7 @@ int run(const Command &command, const CodeObject &object, Memory &memory) {
   return result.findings.empty() ? 0 : 1;
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
+int runCommand(int argc, char **argv) {
   Command command;
   std::string problem = parseCommand(argc, argv, command);
   if (!problem.empty())
@@ -111,4 +111,14 @@ int main(int argc, char **argv) {
     return 0;
   return command.timing ? timeKernel(command, *file.object, memory)
                         : run(command, *file.object, memory);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  int status = runCommand(argc, argv);
+  if (std::fflush(stdout) != 0)
+    return refuse(std::string("cannot write to standard output: ") +
+                  std::strerror(errno));
+  return status;
 }

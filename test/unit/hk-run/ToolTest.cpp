@@ -114,6 +114,10 @@ TEST(HkRun, LeavesNoHalfFile) {
   EXPECT_THAT(result.output, AllOf(HasSubstr("cannot write '" + path),
                                    HasSubstr("File too large")));
   EXPECT_FALSE(std::ifstream(path));
+  result = hkRun(kMirror + "--dim=d0=3 --trace=" + path, "ulimit -f 0; ");
+  EXPECT_EQ(result.status, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("--trace: cannot write '" + path));
+  EXPECT_FALSE(std::ifstream(path));
 }
 
 // The machine that compares has the compiler, not the GPU.
