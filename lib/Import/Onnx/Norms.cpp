@@ -148,11 +148,44 @@ static LogicalResult lpNormalization(Node &node) {
   return node.result(0, result);
 }
 
+/// (x - mean) * scale / sqrt(variance + epsilon) + bias with numbers of each
+/// channel, dim 1, in f32. Inputs: x, scale, bias, mean, variance.
+static LogicalResult batchNormalization(Node &node) {
+  if (failed(node.only("training_mode", 0, "no statistics of a batch")))
+    return failure();
+  node.real("momentum", 0.9);
+  HK_TRY(x, node.realTensor(0));
+  if (x.rank() < 2)
+    return node.error() << "expected channels as dim 1, but got "
+                        << node.describe(x.shape);
+  Shape shape(x.rank() - 1, Size(1));
+  shape[0] = x.shape[1];
+  SmallVector<Tensor> channels;
+  for (size_t i = 1; i < 5; ++i) {
+    HK_TRY(given, node.realTensor(i));
+    HK_TRY(wide, node.cast(given, kFloat));
+    HK_TRY(shaped, node.reshape(wide, shape));
+    channels.push_back(shaped);
+  }
+  HK_TRY(epsilon, node.scalar(node.real("epsilon", 1e-5), kFloat));
+  HK_TRY(above, node.binary<AddOp>(channels[3], epsilon));
+  HK_TRY(inverse, node.unary<RsqrtOp>(above));
+  HK_TRY(factor, node.binary<MulOp>(channels[0], inverse));
+  HK_TRY(wide, node.cast(x, kFloat));
+  HK_TRY(centred, node.binary<SubOp>(wide, channels[2]));
+  HK_TRY(scaled, node.binary<MulOp>(centred, factor));
+  HK_TRY(moved, node.binary<AddOp>(scaled, channels[1]));
+  HK_TRY(made, node.cast(moved, x.dtype));
+  return node.result(0, made);
+}
+
 ArrayRef<Operator> mlir::hk::importer::normOperators() {
   constexpr const char *kMs = "com.microsoft";
   static const Operator table[] = {
       {"", "LayerNormalization", 17, 2, 3, norm<LayerNormOp>,
        "stash_type 1, first output"},
+      {"", "BatchNormalization", 9, 5, 5, batchNormalization,
+       "no training, first output"},
       {"", "RMSNormalization", 23, 2, 2, norm<RmsNormOp>, "stash_type 1"},
       {"", "LpNormalization", 1, 1, 1, lpNormalization, ""},
       // ORT registers this one without a domain of its own.

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What is added around a tensor is a repeated number, or slices of the tensor
-// itself. A triangle is a choice by row and column.
+// itself. A triangle is a choice by row and column, as are ones on a diagonal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -222,9 +222,28 @@ static LogicalResult trilu(Node &node) {
   return node.result(0, made);
 }
 
+/// Ones on a diagonal of a matrix of input 0's sizes, zeros beside it.
+static LogicalResult eyeLike(Node &node) {
+  const Item &like = node.input(0);
+  int64_t diagonal = node.integer("k", 0), wanted = node.integer("dtype", 0);
+  int dtype = wanted == 0 ? like.dtype : int(wanted);
+  if (like.shape.size() != 2)
+    return node.error() << "expected a matrix, but got "
+                        << node.describe(like.shape);
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(column, placesOf(node, x, 1, 0));
+  HK_TRY(row, placesOf(node, x, 0, 1));
+  HK_TRY(shift, node.scalar(double(diagonal), kInt64));
+  HK_TRY(place, node.binary<AddOp>(row, shift));
+  HK_TRY(isOne, node.compare(ComparePredicate::eq, column, place));
+  HK_TRY(made, node.cast(isOne, dtype));
+  return node.result(0, made);
+}
+
 ArrayRef<Operator> mlir::hk::importer::paddingOperators() {
   static const Operator table[] = {
       {"", "Pad", 11, 2, 4, pad, "pads known at import"},
+      {"", "EyeLike", 9, 1, 1, eyeLike, ""},
       {"", "Trilu", 14, 1, 2, trilu, "a diagonal known at import"},
   };
   return table;
