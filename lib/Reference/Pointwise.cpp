@@ -393,8 +393,14 @@ static LogicalResult evaluateCast(Operation *op, const Operands &in,
   ResultBuilder result(resultDType(op), x.sizes);
   bool toFloat = ::hk::info(resultDType(op)).isFloat;
   bool fromWide = x.dtype == DType::I32 || x.dtype == DType::I64;
+  bool rounds = !toFloat && ::hk::info(x.dtype).isFloat;
+  auto integer = [&](double real) { return roundTo(resultDType(op), real); };
   for (int64_t i = 0; i < x.numElements(); ++i) {
     Noisy v = at(x, i);
+    // Noise that stays between two integers is none.
+    if (rounds && std::isfinite(v.sigma) &&
+        integer(v.value - v.reach()) == integer(v.value + v.reach()))
+      v = {v.value, 0};
     // Integers reach narrow floats through f32.
     if (toFloat && fromWide)
       v.value = f32(v.value);

@@ -3,7 +3,7 @@
 import numpy as np
 from math import erf
 
-from oracle import check, f32, finish, run, tensor, to
+from oracle import Case, check, f32, finish, run, tensor, to
 
 rng = np.random.default_rng(1)
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-30, 88.5, -88.5, 1e30])
@@ -107,6 +107,21 @@ with np.errstate(all="ignore"):
     case = run("hk.cast %0 : INS -> OUTS", [(v, "f32")], [(v.shape, "i32")])
     check("cast i32", case, np.clip(np.trunc(np.nan_to_num(v, posinf=1e30, neginf=-1e30)), -(2**31), 2**31 - 1),
           exact=True)
+# A logarithm's noise is none behind a cast that it cannot move to another integer, as where a
+# distance chooses a row of a table; where it can, anything may be chosen. e^2 is such a place.
+distances = np.array([1.0, 5.0, 12.0, 20.5, np.e**2], np.float32)
+table = rng.normal(size=(8, 3)).astype(np.float32)
+case = Case("""func.func @main(%x: tensor<5xf32>, %table: tensor<8x3xf32>) -> tensor<5x3xf32> {
+  %l = hk.log %x : tensor<5xf32>
+  %i = hk.cast %l : tensor<5xf32> -> tensor<5xi64>
+  %y = hk.gather_rows %table, %i : tensor<8x3xf32>, tensor<5xi64> -> tensor<5x3xf32>
+  return %y : tensor<5x3xf32>
+}
+""", [distances, table])
+check("rows by a cast", case, table[np.log(np.float64(distances)).astype(int)])
+if not (np.isfinite(case.bounds[0][:4]).all() and np.isinf(case.bounds[0][4]).all()):
+    print("FAIL bounds of rows by a cast:", case.bounds[0])
+    raise SystemExit(1)
 for t in ["i32", "i64", "f32"]:
     case = run("hk.iota like %0 dim 1 : OUTS like INS", [(rng.normal(size=(2, 300, 3)), "f32")], [((300,), t)])
     check("iota " + t, case, np.arange(300), exact=True)
