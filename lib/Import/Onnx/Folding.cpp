@@ -40,8 +40,31 @@ static const Function kFunctions[] = {
     {"Sqrt", 1, [](double x, double) { return std::sqrt(x); }},
 };
 
+/// Integers that shapes decide, negated: bounds of a range, offsets from an
+/// end.
+static std::optional<LogicalResult> negatedIntegers(Node &node) {
+  const Item &item = node.input(0);
+  bool isSize = item.dtype == kInt64 || item.dtype == kInt32;
+  auto integers =
+      isSize && !item.tensor ? node.graph.integersOf(item) : std::nullopt;
+  if (!integers)
+    return std::nullopt;
+  Item made;
+  made.dtype = item.dtype;
+  made.shape = item.shape;
+  made.integers.emplace();
+  for (const Size &size : *integers) {
+    made.integers->push_back(Size(0) - size);
+    if (!made.integers->back().isValid())
+      return std::nullopt;
+  }
+  return node.result(0, std::move(made));
+}
+
 std::optional<LogicalResult> mlir::hk::importer::foldedNumbers(Node &node,
                                                                StringRef name) {
+  if (name == "Neg" && node.numInputs() == 1 && node.has(0))
+    return negatedIntegers(node);
   constexpr int64_t kMostFolded = 64;
   const auto *function = llvm::find_if(
       kFunctions, [&](const Function &f) { return name == f.name; });

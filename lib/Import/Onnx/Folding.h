@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reals that the model file has, computed at import.
+// Reals that the model file has, and negated sizes, computed at import.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,8 @@
 namespace mlir::hk::importer {
 
 /// The result of an arithmetic operator `name` whose inputs are a few reals of
-/// the file, as numbers of the file; nothing for other nodes.
+/// the file, as numbers of the file, and of integers that shapes decide and
+/// that are negated; nothing for other nodes.
 std::optional<LogicalResult> foldedNumbers(Node &node, StringRef name);
 
 } // namespace mlir::hk::importer
