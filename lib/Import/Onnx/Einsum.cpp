@@ -97,7 +97,36 @@ static FailureOr<Tensor> grouped(Node &node, const Tensor &x,
   return node.reshape(turned, shape);
 }
 
+/// An equation of one term: its letters in another order.
+static LogicalResult turned(Node &node) {
+  std::string text;
+  for (char c : node.text("equation", ""))
+    if (c != ' ')
+      text += c;
+  auto [term, result] = StringRef(text).split("->");
+  std::string letters = term.str(), wanted = result.str();
+  llvm::sort(letters);
+  llvm::sort(wanted);
+  bool areLetters =
+      llvm::all_of(letters, llvm::isAlpha) &&
+      std::unique(letters.begin(), letters.end()) == letters.end();
+  if (!areLetters || letters != wanted ||
+      letters.size() != node.input(0).shape.size())
+    return node.error() << "expected attribute 'equation' of one term to give "
+                           "its letters, one for each dim, in another order, "
+                           "but got '"
+                        << text << "'; sum with ReduceSum";
+  HK_TRY(x, node.tensor(0));
+  SmallVector<int64_t> order;
+  for (char letter : result)
+    order.push_back(term.find(letter));
+  HK_TRY(made, node.transpose(x, order));
+  return node.result(0, made);
+}
+
 static LogicalResult einsum(Node &node) {
+  if (node.numInputs() == 1)
+    return turned(node);
   HK_TRY(equation, readEquation(node));
   HK_TRY(x, node.tensor(0));
   HK_TRY(y, node.tensor(1));
@@ -136,8 +165,8 @@ static LogicalResult einsum(Node &node) {
 
 ArrayRef<Operator> mlir::hk::importer::einsumOperators() {
   static const Operator table[] = {
-      {"", "Einsum", 12, 2, 2, einsum,
-       "of two real tensors, no letter twice in a term"},
+      {"", "Einsum", 12, 1, 2, einsum,
+       "of two real tensors, or a transpose; no letter twice in a term"},
   };
   return table;
 }
