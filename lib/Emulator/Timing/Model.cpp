@@ -152,6 +152,7 @@ std::string placeOf(const CodeObject &object, const Inst &inst) {
 void setLines(TimingResult &r, const CodeObject &object, const UnitResult &u) {
   constexpr size_t mostInstructions = 64;
   std::vector<std::pair<double, uint32_t>> worst;
+  worst.reserve(u.stallsOf.size());
   for (const auto &[inst, clocks] : u.stallsOf)
     worst.push_back({-sumOf(clocks), inst});
   std::sort(worst.begin(), worst.end());
@@ -221,6 +222,7 @@ TimingResult modelTiming(const CodeObject &object, const Kernel &kernel,
   MemoryLevels levels(chip, r.dispatch, tracer, memory, options.warm);
   size_t n = replayedJobs(jobs, r.dispatch, options.mostSteps);
   std::vector<const WorkgroupTrace *> traces;
+  traces.reserve(n);
   for (size_t i = 0; i < n; ++i)
     traces.push_back(jobs[i].trace);
   UnitInput input{chip,
