@@ -24,13 +24,6 @@ std::string mlir::hk::sizeText(int64_t size) {
   return ShapedType::isDynamic(size) ? "?" : std::to_string(size);
 }
 
-static std::string shapeText(ArrayRef<int64_t> shape) {
-  std::string text = "[";
-  for (auto [i, size] : llvm::enumerate(shape))
-    text += (i ? ", " : "") + sizeText(size);
-  return text + "]";
-}
-
 LogicalResult mlir::hk::expectRank(Operation *op, Named v, int64_t rank) {
   if (v.rank() == rank)
     return success();
@@ -52,15 +45,6 @@ LogicalResult mlir::hk::expectElement(Operation *op, Named v, Type element) {
     return success();
   return op->emitOpError("expected element type of ")
          << v.name << " to be " << element << ", but got " << v.element();
-}
-
-LogicalResult mlir::hk::expectShape(Operation *op, Named v,
-                                    ArrayRef<int64_t> shape) {
-  if (succeeded(verifyCompatibleShape(v.type().getShape(), shape)))
-    return success();
-  return op->emitOpError("expected shape of ")
-         << v.name << " to be " << shapeText(shape) << ", but got "
-         << shapeText(v.type().getShape());
 }
 
 LogicalResult mlir::hk::expectPacked(Operation *op, StringRef name,

@@ -48,8 +48,6 @@ std::string sizeText(int64_t size);
 LogicalResult expectRank(Operation *op, Named v, int64_t rank);
 LogicalResult expectSize(Operation *op, Named v, int64_t dim, int64_t size);
 LogicalResult expectElement(Operation *op, Named v, Type element);
-/// The whole shape, `?` compatible with everything.
-LogicalResult expectShape(Operation *op, Named v, ArrayRef<int64_t> shape);
 /// The size of `dim` is known at compile time.
 LogicalResult expectStatic(Operation *op, Named v, int64_t dim);
 /// Rows of a packed type begin at a byte: the last size is static and even.

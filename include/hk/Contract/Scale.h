@@ -26,7 +26,6 @@ struct ScaleSpec {
   constexpr bool alongK() const { return depth != 0; }
 };
 
-inline constexpr ScaleSpec kTensorScale = {DType::F32, 0, 0};
 inline constexpr ScaleSpec kRowScale = {DType::F32, 1, 0};
 /// f32 scales along k: of A, and of B. They multiply partial sums.
 inline constexpr ScaleSpec kBlockScaleA = {DType::F32, 1, 128};
@@ -46,11 +45,6 @@ constexpr bool operator==(const ScaleSpec &a, const ScaleSpec &b) {
 }
 constexpr bool operator!=(const ScaleSpec &a, const ScaleSpec &b) {
   return !(a == b);
-}
-
-/// Scales along an extent of n elements.
-constexpr int64_t scalesAlong(int64_t n, int32_t block) {
-  return block == 0 ? 1 : (n + block - 1) / block;
 }
 
 } // namespace hk
