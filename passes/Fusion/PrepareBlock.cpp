@@ -21,6 +21,7 @@
 #include "hk/Analysis/State.h"
 #include "hk/Dialect/HK.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -80,15 +81,20 @@ static void detachFromConstants(Block &block) {
   }
 }
 
-/// Whether neighbours in the last dim of `slice` are none in memory, as it
-/// steps over elements or drops the last dim.
+/// Whether elements that are neighbours in the last dim of `slice` are none in
+/// a dense source, as it steps over some or drops the last dim.
 static bool hasSteps(tensor::ExtractSliceOp slice) {
-  RankedTensorType from = slice.getSourceType();
-  int64_t last = from.getRank() - 1;
-  if (slice.getType().getRank() == 0 || from.isDynamicDim(last))
+  RankedTensorType from = slice.getSourceType(), to = slice.getType();
+  if (to.getRank() == 0 || from.isDynamicDim(from.getRank() - 1))
     return false;
-  return slice.getDroppedDims().test(last) ? from.getDimSize(last) != 1
-                                           : slice.getStaticStride(last) != 1;
+  auto dense = MemRefType::get(from.getShape(), from.getElementType());
+  MemRefType layout = memref::SubViewOp::inferRankReducedResultType(
+      to.getShape(), dense, slice.getMixedOffsets(), slice.getMixedSizes(),
+      slice.getMixedStrides());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return failed(layout.getStridesAndOffset(strides, offset)) ||
+         strides.back() != 1;
 }
 
 /// Whether `slice`, which has steps, also picks rows or drops dims of them.
@@ -160,16 +166,29 @@ static void splitSteppedSlice(tensor::ExtractSliceOp slice) {
   slice.erase();
 }
 
+/// A slice without elements has none to step over: nothing is read.
+static void replaceByNothing(tensor::ExtractSliceOp slice) {
+  OpBuilder builder(slice);
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
+  SmallVector<OpFoldResult> sizes;
+  for (auto [dim, size] : llvm::enumerate(slice.getMixedSizes()))
+    if (!dropped.test(dim))
+      sizes.push_back(size);
+  slice.replaceAllUsesWith(
+      tensor::EmptyOp::create(builder, slice.getLoc(), sizes,
+                              slice.getType().getElementType())
+          .getResult());
+  slice.erase();
+}
+
 static void splitSteppedSlices(Block &block) {
   SmallVector<tensor::ExtractSliceOp> stepped;
-  for (auto slice : block.getOps<tensor::ExtractSliceOp>()) {
+  for (auto slice :
+       llvm::make_early_inc_range(block.getOps<tensor::ExtractSliceOp>())) {
     if (!hasSteps(slice))
       continue;
-    // Without elements there are no steps.
-    if (llvm::is_contained(slice.getType().getShape(), 0) &&
-        slice.getStrides().empty())
-      slice.setStaticStrides(
-          SmallVector<int64_t>(slice.getStaticStrides().size(), 1));
+    if (llvm::is_contained(slice.getType().getShape(), 0))
+      replaceByNothing(slice);
     else
       stepped.push_back(slice);
   }

@@ -53,16 +53,18 @@ func.func @some_rows(%x: tensor<?x33xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf3
   %z = hk.add %s, %y : tensor<?x8xf32>
   return %z : tensor<?x8xf32>
 }
-func.func @none(%x: tensor<?x2x20xf32>) -> (tensor<?x0x6xf32>, tensor<?xf32>) {
+func.func @none(%x: tensor<?x2x20xf32>) -> (tensor<?x0x6xf32>, tensor<?xf32>, tensor<0x0xf32>, tensor<0x0xf32>) {
   %c0 = arith.constant 0 : index
   %n = tensor.dim %x, %c0 : tensor<?x2x20xf32>
   %s = tensor.extract_slice %x[0, 0, 0] [%n, 0, 6] [1, 2, 3] : tensor<?x2x20xf32> to tensor<?x0x6xf32>
   %y = hk.exp %s : tensor<?x0x6xf32>
   %r = hk.reduce sum %y dims 2 : tensor<?x0x6xf32> -> tensor<?x1x1xf32>
   %z = tensor.collapse_shape %r [[0, 1, 2]] : tensor<?x1x1xf32> into tensor<?xf32>
-  return %y, %z : tensor<?x0x6xf32>, tensor<?xf32>
+  %i = tensor.extract_slice %x[0, 0, 1] [0, 0, 1] [2, 1, 1] : tensor<?x2x20xf32> to tensor<0x0xf32>
+  %u = hk.concat 0 (%i, %i) : tensor<0x0xf32>, tensor<0x0xf32> -> tensor<0x0xf32>
+  return %y, %z, %i, %u : tensor<?x0x6xf32>, tensor<?xf32>, tensor<0x0xf32>, tensor<0x0xf32>
 }
-func.func @column(%x: tensor<?x8x4xf32>, %y: tensor<1x?x2xbf16>) -> (tensor<?x3xf32>, tensor<8xf32>, tensor<?xbf16>, tensor<f32>) {
+func.func @column(%x: tensor<?x8x4xf32>, %y: tensor<1x?x2xbf16>) -> (tensor<?x3xf32>, tensor<8xf32>, tensor<?xbf16>, tensor<f32>, tensor<?x1xf32>) {
   %c0 = arith.constant 0 : index
   %n = tensor.dim %x, %c0 : tensor<?x8x4xf32>
   %e = hk.exp %x : tensor<?x8x4xf32>
@@ -70,5 +72,6 @@ func.func @column(%x: tensor<?x8x4xf32>, %y: tensor<1x?x2xbf16>) -> (tensor<?x3x
   %b = tensor.extract_slice %x[1, 0, 2] [1, 8, 1] [1, 1, 1] : tensor<?x8x4xf32> to tensor<8xf32>
   %d = tensor.extract_slice %y[0, 0, 1] [1, %n, 1] [1, 1, 1] : tensor<1x?x2xbf16> to tensor<?xbf16>
   %s = tensor.extract_slice %e[0, 1, 2] [1, 1, 1] [1, 1, 1] : tensor<?x8x4xf32> to tensor<f32>
-  return %a, %b, %d, %s : tensor<?x3xf32>, tensor<8xf32>, tensor<?xbf16>, tensor<f32>
+  %o = tensor.extract_slice %x[0, 2, 0] [%n, 1, 1] [1, 2, 1] : tensor<?x8x4xf32> to tensor<?x1xf32>
+  return %a, %b, %d, %s, %o : tensor<?x3xf32>, tensor<8xf32>, tensor<?xbf16>, tensor<f32>, tensor<?x1xf32>
 }
