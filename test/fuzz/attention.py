@@ -339,9 +339,9 @@ class Case:
                 element = rng.choice([t for t in ("f32", "bf16", "f16") if t != element])
                 step(f"hk.cast %{value} : {made}", parts, element)
             elif kind == "quantise":
-                given = self.argument(f"qs{number}", *rng.choice(([], [1])), "f32")
+                given = self.argument(f"es{number}", *rng.choice(([], [1])), "f32")
                 element = rng.choice(("f8E4M3FN", "f8E4M3FNUZ", "i8"))
-                step(f"hk.quantize_static %{value}, %qs{number} : {made}, {given}", parts, element)
+                step(f"hk.quantize_static %{value}, %es{number} : {made}, {given}", parts, element)
             else:
                 step(f"hk.{rng.choice(('sigmoid', 'silu'))} %{value} : {made}", parts, element)
         if value.startswith("e") and "collapse" in self.lines[-1]:
