@@ -9,13 +9,20 @@
 // EXPLAIN-DAG: (disabled): {{.*}} warp_specialised: the chip sums fp8 products of 128 of k with 14 bits, a strict product with those of f32; `accumulation tensor_core` allows it
 // EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the columns of a pair alternate
 
-// Few rows to an expert: tiles of 64 rows; more: of 128, of which two neighbours along the columns
+// A row or two: rows of B come straight into registers, by eight waves in two blocks of a unit. Few
+// rows to an expert: tiles of 64 rows; more: of 128, of which two neighbours along the columns
 // share the rows of A. No tile shares B with a neighbour along the rows, whose expert may be another.
 // CHECK-LABEL: hk.kernel @grouped_matmul gemm
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, {{.*}}, wm = 1, {{.*}}loop = warp_specialised> threads 256
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 16, bk = 64, wm = 1, wn = 8, stages = 1, {{.*}}loop = skinny> threads 256 lds 10240
+// CHECK: arith.minui %{{.*}}, %c264
+// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 64, {{.*}}, wm = 1, {{.*}}loop = warp_specialised> threads 256
 // CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised, cluster = 2> threads 384
 // CHECK: hk.launch @grouped_matmul
+// TEXT: #include "kernels/gemm/sm90/grouped_skinny.h"
+// TEXT: using Product_v0 = GroupedSkinny<GemmProblem<
+// TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>>;
 // TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>, 2>;
+// TEXT: HK_EARLY_KERNEL({{.*}}_v0, {{[0-9]+}}, Product_v0::kThreads, Product_v0::kBlocks, Product_v0::Shared)
 func.func @bounds(%x: tensor<?x4096xbf16>, %w: tensor<8x4096x4096xbf16>, %bounds: tensor<9xi32>) -> tensor<?x4096xbf16> {
   %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x4096xbf16>, tensor<8x4096x4096xbf16> groups tensor<9xi32> -> tensor<?x4096xbf16>
   return %y : tensor<?x4096xbf16>
@@ -102,19 +109,26 @@ func.func @alternate(%x: tensor<?x256xbf16>, %w: tensor<8x256x256xbf16>, %sizes:
   return %g : tensor<?x128xbf16>
 }
 
-// One token of four experts fills the units in tiles of 128 columns; in tiles of 64, of which a block has
-// two, it would wait for the end of each.
+// One token of four experts has 720 tiles of 16 rows of B, up to six for a unit. Of groups by lengths it
+// fills the units in tiles of 128 columns; in tiles of 64, of which a block has two, it would wait for the
+// end of each.
 // CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[128, 2880, 2880]>
 // CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, bn = 128, bk = 64, {{.*}}loop = warp_specialised> threads 256
+func.func @lengths_of_four(%x: tensor<?x2880xbf16>, %w: tensor<128x2880x2880xbf16>, %sizes: tensor<128xi32>) -> tensor<?x2880xbf16> {
+  %y = hk.grouped_matmul %x, %w lengths %sizes transpose_b : tensor<?x2880xbf16>, tensor<128x2880x2880xbf16> groups tensor<128xi32> -> tensor<?x2880xbf16>
+  return %y : tensor<?x2880xbf16>
+}
+// CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[128, 2880, 2880]>
+// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 8, bn = 16, bk = 64, wm = 1, wn = 8, {{.*}}loop = skinny> threads 256
 func.func @token_of_four(%x: tensor<?x2880xbf16>, %w: tensor<128x2880x2880xbf16>, %bounds: tensor<129xi32>) -> tensor<?x2880xbf16> {
   %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x2880xbf16>, tensor<128x2880x2880xbf16> groups tensor<129xi32> -> tensor<?x2880xbf16>
   return %y : tensor<?x2880xbf16>
 }
 
-// Of one expert there are too few of those.
+// Of one expert there are too few of those: tiles of 32 rows, of which a wave draws twice as much.
 // CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[16, 5120, 8192]>
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, bn = 64, bk = 64, {{.*}}loop = warp_specialised> threads 256
-// CHECK: hk.variant @v1 #hk.gemm_tile<bm = 64, bn = 128, bk = 64, {{.*}}loop = warp_specialised> threads 256
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 32, bk = 64, wm = 1, wn = 8, {{.*}}loop = skinny> threads 256
+// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 64, bn = 128, bk = 64, {{.*}}loop = warp_specialised> threads 256
 func.func @token_of_one(%x: tensor<?x8192xbf16>, %w: tensor<16x5120x8192xbf16>, %bounds: tensor<17xi32>) -> tensor<?x5120xbf16> {
   %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x8192xbf16>, tensor<16x5120x8192xbf16> groups tensor<17xi32> -> tensor<?x5120xbf16>
   return %y : tensor<?x5120xbf16>

@@ -2,10 +2,10 @@
 // RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s
 // RUN: hk-compile %s --target=sm_90a --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
 
-// The experts of one token are two: their 4096 columns are 128 tiles of 64, one for a unit each. Of
-// all eight experts tiles are wide.
+// The experts of one token are two, whose rows come straight into registers. Of all eight experts
+// tiles are wide.
 // CHECK-LABEL: hk.kernel @grouped_matmul gemm
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, bn = 64, {{.*}}, wm = 1, {{.*}}loop = warp_specialised> threads 256
+// CHECK: hk.variant @v{{[01]}} #hk.gemm_tile<bm = 8, bn = 16, {{.*}}loop = skinny>
 // CHECK: arith.cmpi ule, %{{.*}}, %c2
 // CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 64, bn = 256, {{.*}}loop = warp_specialised> threads 256
 // CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised, cluster = 2> threads 384
@@ -23,6 +23,7 @@ func.func @token(%x: tensor<?x14336xbf16>, %w: tensor<8x4096x14336xbf16>, %bound
 // CHECK: hk.variant @v3 #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised> threads 384
 // CHECK-NOT: hk.variant
 // CHECK: hk.launch @grouped_matmul_0
+// TEXT: Product_v0 = GroupedSkinnyCodes<GemmProblem<
 // TEXT: Product_v3 = GroupedWarpSpecialised<GemmProblem<
 // TEXT-NEXT: Operand<DType::BF16, true, 16>
 // TEXT-NEXT: Operand<DType::F4E2M1FN, true, 16, Scaled<DType::F8E8M0FNU, 1, 32, DType::BF16>>

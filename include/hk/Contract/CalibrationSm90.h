@@ -80,6 +80,14 @@ struct Sm90Calibration {
   /// 45 and 54 thousand, 2 us.
   static constexpr double kStreamedPerUnit = 33e3, kStreamedRows = 0.25,
                           kStreamedMicroseconds = 3.2;
+  /// Few rows of groups: of the memory's rate; bytes of a row of B that a wave
+  /// draws in a microsecond; how much longer units with a tile more than others
+  /// take at the most; what start and end take less than those of other
+  /// launches; a part that a wave leaves; tiles of 32 rows.
+  static constexpr double kLineMemory = 0.80, kLineDraw = 142,
+                          kMostUneven = 1.12, kGroupedSkinnyMicroseconds = -2.3,
+                          kPartMicroseconds = 0.03,
+                          kWideGroupMicroseconds = 1.5;
   /// The same in blocks, for every tile of rows.
   static constexpr double kBlocksCodesPerUnit = 10e3;
   /// Of the rate of f32 multiply-adds: blocks, whose lanes have cells of a

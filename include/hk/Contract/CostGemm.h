@@ -159,6 +159,8 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   if (tile.loop == GemmLoop::WarpSpecialised)
     return warpSpecialisedMicroseconds(target, tile, shape, given);
   GemmSize size = withBlocksAsBatches(given);
+  if (isGroupedSkinny(tile))
+    return groupedSkinnyMicroseconds(target, tile, shape, size);
   if (tile.loop == GemmLoop::Skinny)
     return skinnyMicroseconds(target, tile, shape, size);
   if (tile.loop == GemmLoop::SkinnyCodes)

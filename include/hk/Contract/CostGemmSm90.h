@@ -78,9 +78,13 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   bool least = shape.grouped && tile.bn == 64;
   if (least)
     step = costMax(step, kLeastStageClocks);
-  double clocks =
-      ceilDiv(double(size.k), tile.bk) * step +
-      (least ? kLeastTileClocks : C::kEpilogueClocks * tile.bn / 256);
+  double end = least ? kLeastTileClocks : C::kEpilogueClocks * tile.bn / 256;
+  bool besideSkinny = size.fewGroups && shape.byBounds && !shape.scaled;
+  if (besideSkinny)
+    end = costMax(end, kLeastTileClocks);
+  if (besideSkinny && isFp8(shape.operand))
+    step = costMax(step, kFewFoldClocks);
+  double clocks = ceilDiv(double(size.k), tile.bk) * step + end;
   double compute =
       rounds * clocks / C::kClocksPerMicrosecond + kMemoryMicroseconds;
   // Tiles of groups follow each other, so that all units read all the time.
@@ -99,7 +103,8 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
                                                double(clusters) / rowTiles));
   if (size.fewGroups)
     memory = tilesFromMemory(gemmBytes(shape, size), rowTiles * columnTiles,
-                             double(clusters), target.memoryGBps * 1e3 * share);
+                             double(clusters), target.memoryGBps * 1e3 * share,
+                             besideSkinny ? kUnitBytesOfFew : kUnitBytes);
   double apart = shape.grouped ? C::kGroupsApart * (compute + memory) : 0;
   return target.launchMicroseconds + costMax(compute, memory) + apart;
 }
@@ -206,6 +211,30 @@ constexpr double streamedCodesMicroseconds(const Target &target,
   return target.launchMicroseconds + C::kCodesMicroseconds +
          C::kStreamedMicroseconds +
          costMax(gemmBytes(shape, size) / rate, compute);
+}
+
+/// Few rows of groups: the bytes, more of them for a unit that has a tile more
+/// than others, or what the waves of a block with most tiles draw. Measured on
+/// an H200 (h200-moe.md).
+constexpr double groupedSkinnyMicroseconds(const Target &target,
+                                           const GemmTile &tile,
+                                           const GemmShapeClass &shape,
+                                           const GemmSize &size) {
+  using C = Sm90Calibration;
+  double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair)) *
+                 ceilDiv(double(size.m), tile.bm) * double(size.batches);
+  double units = target.computeUnits;
+  double rounds = ceilDiv(tiles, units * groupedSkinnyBlocks(tile));
+  double steps = ceilDiv(double(size.k), tile.bk);
+  double wholeSteps = ceilDiv(steps, tile.wn) * tile.wn;
+  double block = rounds * wholeSteps * kBulkRowBytes / tile.wn / C::kLineDraw;
+  double uneven = ceilDiv(tiles, units) * units / tiles;
+  uneven = uneven < C::kMostUneven ? uneven : C::kMostUneven;
+  double memory = gemmBytes(shape, size) /
+                  (target.memoryGBps * 1e3 * C::kLineMemory) * uneven;
+  return target.launchMicroseconds + C::kGroupedSkinnyMicroseconds +
+         costMax(block, memory) + rounds * tile.wn * C::kPartMicroseconds +
+         (tile.bn > 16 ? C::kWideGroupMicroseconds : 0);
 }
 
 /// A product of f32 in cells of registers: the multiply-adds of the busiest

@@ -51,20 +51,27 @@ constexpr double rowsFromCache(const GemmTile &tile, int64_t rows) {
 /// What a unit draws of the memory in a microsecond, however few do: GPT-OSS'
 /// down product of one token in bf16, 66 MB in 45 tiles, took 32.8 us on an
 /// H100, of which some four are its begin (benchmarks/results/h200-moe.md).
-inline constexpr double kUnitBytes = 50e3;
+/// OfFew: in 92 tiles it took 23.3 us on an H200, of which some three are; for
+/// groups by bounds, which have smaller tiles beside these.
+inline constexpr double kUnitBytes = 50e3, kUnitBytesOfFew = 45e3;
 
 /// Clocks of a stage of a tile of 64 x 64 and of its end, which nothing hides:
 /// its one warpgroup waits for each product. On an H200 down products of 1 to
 /// 32 tokens of GPT-OSS, Qwen3 and Mixtral take such tiles within a tenth.
 inline constexpr double kLeastStageClocks = 430, kLeastTileClocks = 5400;
 
+/// Clocks of a stage of fp8, which is folded, where all tiles are of few rows:
+/// DeepSeek-V3's products of one token took 68 (up) and 51.6 us (down) on an
+/// H200, two and four rounds of 64 x 128.
+inline constexpr double kFewFoldClocks = 800;
+
 /// Microseconds in which `tiles` tiles get `bytes` from a memory of `rate`
 /// bytes a microsecond, `units` at a time: a last round of few is bound by what
-/// they draw.
+/// they draw, `unitBytes` a microsecond each.
 constexpr double tilesFromMemory(double bytes, double tiles, double units,
-                                 double rate) {
+                                 double rate, double unitBytes = kUnitBytes) {
   auto roundsOf = [&](double count, double atOnce) {
-    double drawn = atOnce * kUnitBytes;
+    double drawn = atOnce * unitBytes;
     return bytes / tiles * count / (drawn < rate ? drawn : rate);
   };
   double last = tiles - double(int64_t(tiles / units)) * units;

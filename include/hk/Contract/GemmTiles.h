@@ -109,6 +109,13 @@ constexpr GemmTileRow skinny(int32_t bm, int32_t bn, int32_t stages,
           false, false, true,          false, GemmLoop::Skinny, cluster};
 }
 
+/// A row for groups of few rows: bn rows of B to a tile by `waves` waves that
+/// share k, a line of each row at a time.
+constexpr GemmTileRow groupedSkinny(int32_t bn, int32_t waves) {
+  return {8,    bn,    kBulkRowBytes,    1, waves, 1, false, false,
+          true, false, GemmLoop::Skinny, 1};
+}
+
 /// A row of a loop that takes bk bytes of k and neither folds nor copies
 /// otherwise.
 constexpr GemmTileRow ofLoop(GemmLoop loop, int32_t bm, int32_t bn, int32_t bk,
@@ -289,6 +296,10 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinnyCodes(32, 2048, 8, 3, 4),
     streamedCodes(32, 224, 4, 2, 4),
     streamedCodes(16, 224, 4, 2, 4),
+    groupedSkinny(32, 4),
+    groupedSkinny(32, 8),
+    groupedSkinny(16, 4),
+    groupedSkinny(16, 8),
     registerCells(128, 128, 2, 2, 3),
     registerCells(64, 128, 2, 2, 4),
     registerCells(48, 128, 1, 4, 4),
@@ -358,7 +369,7 @@ constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
   // Warpgroups, and one that copies.
   if (tile.loop == GemmLoop::WarpSpecialised)
     waves = (waves + 1) * kGroupWarps;
-  if (tile.loop == GemmLoop::Skinny)
+  if (tile.loop == GemmLoop::Skinny && !isGroupedSkinny(tile))
     waves = waves * kGroupWarps + 1;
   if (tile.loop == GemmLoop::SkinnyCodes)
     waves += skinnyCodesHelpers(tile);
@@ -390,6 +401,8 @@ struct GemmShapeClass {
   bool streamedCodes = false;
   /// They are fp4 whose blocks of 32 have a power of two each.
   bool powersOfCodes = false;
+  /// Groups are given by bounds.
+  bool byBounds = false;
   /// The scaled matrix instruction takes the operands as they lie in memory;
   /// their types then.
   bool microscaled = false;
@@ -470,11 +483,14 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
 }
 
 /// A block of the cluster finishes its part of the columns, in vectors of
-/// eight.
+/// eight. Groups have tiles of their own.
 constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
                           const GemmShapeClass &shape) {
+  if (isGroupedSkinny(tile) ? !shape.byBounds || shape.operand == DType::I8
+                            : shape.grouped)
+    return false;
   return shape.bulk && shape.operand != DType::F32 && !shape.scaled &&
-         !shape.grouped && !shape.columnsOfB && shape.group == 0 &&
+         !shape.columnsOfB && shape.group == 0 &&
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }
 

@@ -137,8 +137,28 @@ constexpr int64_t warpSpecialisedLds(const GemmTile &tile) {
 /// keeps writes of neighbouring columns in different banks.
 inline constexpr int32_t kSkinnyPad = 2;
 
+/// Whether a tile of Skinny is of groups: rows of B come from memory straight
+/// into registers, in no stages, and the wn waves of a block share k.
+constexpr bool isGroupedSkinny(const GemmTile &tile) {
+  return tile.loop == GemmLoop::Skinny && tile.stages == 1;
+}
+/// Blocks of it that a unit holds, by their registers: 16 waves of 128 a
+/// thread. Columns of a part of a tile beyond its own, which keep writes of
+/// neighbours in different banks.
+constexpr int32_t groupedSkinnyBlocks(const GemmTile &tile) {
+  return 16 / tile.wn;
+}
+inline constexpr int32_t kGroupedSkinnyPad = 4;
+
+/// A part of each wave, of two tiles.
+constexpr int64_t groupedSkinnyLds(const GemmTile &tile) {
+  return ldsMul(ldsMul(2, tile.wn, tile.bm), tile.bn + kGroupedSkinnyPad, 4);
+}
+
 /// Room to align, the stages, the parts that a block adds, barriers.
 constexpr int64_t skinnyLds(const GemmTile &tile) {
+  if (isGroupedSkinny(tile))
+    return groupedSkinnyLds(tile);
   int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
   return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
                 ldsAdd(ldsMul(tile.bn, tile.bm + kSkinnyPad, 4), 8));

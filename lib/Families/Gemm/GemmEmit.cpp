@@ -86,9 +86,12 @@ private:
   static bool isBlocks(VariantOp variant) {
     return textOf(tileOf(variant).getLoop()).isBlocks;
   }
+  static bool isGroupedSkinny(VariantOp variant) {
+    return ::hk::isGroupedSkinny(podOf(tileOf(variant)));
+  }
   /// Whether tensor maps describe its operands.
   bool isMapped(VariantOp variant) {
-    return mapsOperands(tileOf(variant).getLoop()) && !decodes(variant);
+    return mapsOperands(tileOf(variant)) && !decodes(variant);
   }
   bool decodes(VariantOp variant) {
     return decodesIntoStages(gemm, tileOf(variant).getLoop());
@@ -305,6 +308,7 @@ private:
            : !gemm.grouped()                       ? textOf(tile.getLoop()).name
            : isBlocks(variant)                     ? "GroupedGemm"
            : ::hk::isSwapped(podOf(tile))          ? "SwappedGroups"
+           : isGroupedSkinny(variant)              ? "GroupedSkinny"
            : isMapped(variant) || decodes(variant) ? "GroupedWarpSpecialised"
                                                    : "GroupedSkinnyCodes")
        << "<GemmProblem<\n    ";
@@ -471,8 +475,12 @@ private:
        << words.size() + (sends ? int64_t(::hk::kSendWords) : 0) << ", ";
     if (mapped)
       os << gemmTensorMaps(kernel, tileOf(variant)).size() << ", ";
-    os << product << "::kThreads, " << (mapped ? "" : "1, ") << product
-       << "::Shared) {\n"
+    os << product << "::kThreads, ";
+    if (isGroupedSkinny(variant))
+      os << product << "::kBlocks, ";
+    else if (!mapped)
+      os << "1, ";
+    os << product << "::Shared) {\n"
        << "  using namespace hk;\n";
     bool batched = blocks && !gemm.grouped();
     bool exceeds = batched && gemm.mayExceedGrid(tileOf(variant).getSplitK());

@@ -107,7 +107,10 @@ private:
 };
 } // namespace
 
-bool mlir::hk::mapsOperands(GemmLoop loop) {
+bool mlir::hk::mapsOperands(GemmTileAttr tile) {
+  GemmLoop loop = tile.getLoop();
+  if (::hk::isGroupedSkinny(podOf(tile)))
+    return false;
   return loop == GemmLoop::warp_specialised || loop == GemmLoop::skinny ||
          loop == GemmLoop::streamed_codes;
 }
@@ -194,7 +197,7 @@ static SmallVector<hk_tensor_map_abi> streamedMaps(KernelOp kernel,
 SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
                                                         GemmTileAttr tile) {
   GemmPlan gemm = describeGemm(kernel);
-  if (!mapsOperands(tile.getLoop()) || decodesIntoStages(gemm, tile.getLoop()))
+  if (!mapsOperands(tile) || decodesIntoStages(gemm, tile.getLoop()))
     return {};
   if (tile.getLoop() == GemmLoop::streamed_codes)
     return streamedMaps(kernel, tile);

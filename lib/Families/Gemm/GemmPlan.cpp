@@ -433,6 +433,8 @@ static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
   shape.gathered = gemm.operand(GemmSide::Lhs).gathered;
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
   shape.columnsOfB = !b.isKContiguous();
+  shape.byBounds =
+      shape.grouped && gemm.grouped().getForm() == GroupForm::bounds;
   shape.microscaled =
       microscaledVerdict(gemm, target, alignA, alignB).accepted();
   if (shape.microscaled) {

@@ -261,8 +261,8 @@ BlockArgument matrixInBoxes(KernelOp kernel);
 int64_t leastSentByGemm(KernelOp kernel, const ::hk::Target &target);
 /// Whether variants with `tile` send the result to the other rank.
 bool sendsBoxes(KernelOp kernel, GemmTileAttr tile);
-/// Whether a loop reads its operands through tensor maps.
-bool mapsOperands(GemmLoop loop);
+/// Whether the loop of a tile reads its operands through tensor maps.
+bool mapsOperands(GemmTileAttr tile);
 /// Whether threads of that loop decode the right operand's codes into its
 /// stages; then no operand has a tensor map.
 bool decodesIntoStages(GemmPlan gemm, GemmLoop loop);

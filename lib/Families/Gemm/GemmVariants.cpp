@@ -49,7 +49,7 @@ constexpr RowRange kSm90OtherRanges[] = {
     {8, 1},    {16, 16},   {32, 32},          {64, 64},
     {128, 96}, {512, 384}, {kUnbounded, 4096}};
 /// A token or some: its experts are few, and so are their tiles.
-constexpr int64_t kFewProducts[] = {1, 2, 8, 32};
+constexpr int64_t kFewProducts[] = {1, 2, 4, 8, 32};
 /// Cells of registers are bound by the unit with most of them.
 constexpr RowRange kCellRanges[] = {
     {32, 16}, {128, 96}, {512, 384}, {1024, 768}, {kUnbounded, 4096}};
@@ -232,6 +232,9 @@ private:
   /// benchmarks/results/h200-moe.md); so do rows in blocks, half of which would
   /// have to fill a second tile.
   bool isTooNarrow(const ::hk::GemmTile &tile, RowRange range) {
+    // Few rows of few groups: with many groups other tiles draw as much.
+    if (::hk::isGroupedSkinny(tile))
+      return !range.few && !askedLoop();
     // Blocks decode a group's codes for every 64 rows, five times as long;
     // tiles of 128 columns get their rows twice for as many codes.
     if (shape.powersOfCodes && fits(::hk::GemmLoop::WarpSpecialised) &&
@@ -398,6 +401,13 @@ private:
       Value clusters =
           launch.atMost(tiles, ::hk::residentClusters(target, tile.cluster));
       grid.x = launch.multiply(clusters, tile.cluster);
+      grid.y = grid.z = launch.constant(1);
+      return grid;
+    }
+    if (::hk::isGroupedSkinny(tile)) {
+      Value tiles = launch.multiply(grid.x, grid.y);
+      grid.x = launch.atMost(tiles, ::hk::residentClusters(target, 1) *
+                                        ::hk::groupedSkinnyBlocks(tile));
       grid.y = grid.z = launch.constant(1);
       return grid;
     }

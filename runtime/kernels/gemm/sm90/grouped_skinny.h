@@ -1,0 +1,279 @@
+//===- grouped_skinny.h - Groups of few rows -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A token or some read the matrices of a few groups once. What counts is that
+// all units draw them from the first moment to the last, so nothing is between
+// memory and the matrix instruction: lanes load rows of B into registers, one
+// step ahead. Rows of B are the rows of the instruction, those of a group its
+// columns, of which there are eight, so that few rows cost no more than one.
+// Blocks are small, several share a unit: one of them loads while another adds
+// up. The waves of a block share k, in turns of a step; their parts meet in LDS
+// and are added in the order of the waves.
+//
+//   GroupedSkinny<Problem, Groups>::run(args, groups, block, shared, epilogue)
+//   Grid: any number of blocks in x.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_GROUPED_SKINNY_H
+#define HK_KERNELS_GEMM_SM90_GROUPED_SKINNY_H
+
+#include "kernels/device/arch/nvptx_async.h"
+#include "kernels/gemm/gpu.h"
+#include "kernels/gemm/lane_groups.h"
+
+namespace hk {
+
+/// 16 bytes of memory that are read once, or zeros. Volatile: loads are asked
+/// for where they are written, ahead of the products.
+HK_DEV u32x4 loadOnceOrZeros(u64 from, bool valid) {
+  u32 a = 0, b = 0, c = 0, d = 0;
+  asm volatile("{\n.reg .pred valid;\nsetp.ne.u32 valid, %5, 0;\n"
+               "@valid ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, "
+               "[%4];\n}"
+               : "+r"(a), "+r"(b), "+r"(c), "+r"(d)
+               : "l"(from), "r"(u32(valid)));
+  return {a, b, c, d};
+}
+
+/// Fragments of 16 rows of B of a tile, of which a lane has two rows each.
+template <class P> inline constexpr int kSkinnyTall = P::kTile.bn / 16;
+template <class P> struct SkinnyRows {
+  int of[kSkinnyTall<P>][2];
+
+  /// Opaque, as products of rows and stride are kept for all of a tile if the
+  /// compiler can, and are twice the registers.
+  HK_MEM int get(int tall, int half) const {
+    return int(opaqueWord(u32(of[tall][half])));
+  }
+};
+template <class P> using SkinnySums = Vec<float, 4>[kSkinnyTall<P>];
+
+/// What a wave loads at a time, and how it multiplies it: a line of 128 bytes
+/// of each row of B. Lanes load 16 bytes that are neighbours along k, while the
+/// instruction wants a lane's elements apart. As the sum has no order of its
+/// own, both operands are taken in the order in which they lie.
+template <class P> struct SkinnyStep {
+  using B = typename P::B;
+  static constexpr int kTall = kSkinnyTall<P>;
+  static constexpr DType D = P::kOperand;
+  static constexpr int kSize = info(D).bits / 8;
+  static constexpr int kDepth = kBulkRowBytes / kSize;
+  static_assert(B::kMem == D && P::kTile.bk == kDepth);
+  using Op = MmaSync<D>;
+
+  /// Halves of a line.
+  u32x4 b[kTall][2][2], a[2];
+
+  HK_MEM void load(const GemmArgs &args, const GroupArgs &groups, int group,
+                   const SkinnyRows<P> &rows, u64 rowA, int k) {
+    u64 matrix = args.b.data + u64(group * groups.stride) * kSize;
+    int byte = k * kSize + laneId() % 4 * 16, depth = int(args.k) * kSize;
+    bool multiplies = group < groups.count;
+    HK_UNROLL for (int tall = 0; tall < kTall; ++tall)
+        HK_UNROLL for (int half = 0; half < 2; ++half) {
+      u64 row = matrix + u64(rows.get(tall, half) * args.b.stride) * kSize;
+      HK_UNROLL for (int part = 0; part < 2; ++part) b[tall][half][part] =
+          loadOnceOrZeros(row + u32(byte + part * 64),
+                          multiplies && byte + part * 64 < depth);
+    }
+    // Behind them, as an order may still have to say which row it is.
+    HK_UNROLL for (int part = 0; part < 2; ++part) a[part] = loadOnceOrZeros(
+        rowA + u32(byte + part * 64), rowA != 0 && byte + part * 64 < depth);
+  }
+
+  HK_MEM void multiply(SkinnySums<P> &sums) const {
+    HK_UNROLL for (int tall = 0; tall < kTall; ++tall) {
+      Vec<float, 4> sum = isFp8(D) ? Vec<float, 4>(0) : sums[tall];
+      HK_UNROLL for (int part = 0; part < 2; ++part)
+          HK_UNROLL for (int i = 0; i < 4; i += 2) {
+        const u32x4 &low = b[tall][0][part], &high = b[tall][1][part];
+        Op::step(sum, u32x4{low[i], high[i], low[i + 1], high[i + 1]},
+                 a[part][i], a[part][i + 1]);
+      }
+      // Sums of fp8 in the instruction are exact enough for 128 of k.
+      sums[tall] = isFp8(D) ? sums[tall] + sum : sum;
+    }
+  }
+};
+
+template <class Problem, class Groups> struct GroupedSkinny {
+  using P = Problem;
+  using B = typename P::B;
+  static constexpr GemmTile T = {
+      P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,
+      P::kTile.wn, P::kTile.stages, P::kTile.splitK, GemmLoop::Skinny};
+  static constexpr DType D = P::kOperand;
+  static constexpr int kWaves = T.wn, kThreads = kWaves * kWave;
+  static constexpr int kBlocks = groupedSkinnyBlocks(T);
+  static constexpr int kSizeA = info(D).bits / 8;
+  /// Words of a part between rows of A.
+  static constexpr int kPitch = T.bn + kGroupedSkinnyPad;
+  using Step = SkinnyStep<P>;
+  using Sums = SkinnySums<P>;
+  static_assert(T.bm == 8 && T.wm == 1 && T.splitK == 1 && P::kCols % 8 == 0 &&
+                P::A::kMem == D && B::kStep == 1 && B::kKContiguous &&
+                P::A::kKContiguous && B::kAlign >= 16 && P::A::kAlign >= 16 &&
+                P::kScale == KScale::None &&
+                P::A::kGathered == Groups::kGathered);
+
+  /// Parts of the waves of two tiles: [row of A][row of B].
+  struct Shared {
+    alignas(16) float parts[2][kWaves][T.bm * kPitch];
+  };
+  static_assert(sizeof(Shared) == groupedSkinnyLds(T));
+
+  /// The rows of a tile: places of one group.
+  struct Rows {
+    const GroupArgs &groups;
+    GroupPlaces at;
+    i64 rowsOfA;
+
+    HK_MEM int count() const { return at.end - at.first; }
+    HK_MEM bool multiplies() const {
+      return at.group < groups.count && rowsOfA > 0;
+    }
+    /// The row of A of place r; -1: none.
+    HK_MEM int source(int r) const {
+      if (r >= count() || !multiplies())
+        return -1;
+      if constexpr (Groups::kGathered)
+        return groups.rowOfPlace<Groups>(at.first + r, rowsOfA);
+      else
+        return at.first + r;
+    }
+    HK_MEM i64 row(int r) const { return at.first + r; }
+    HK_MEM i64 matrix(int r) const { return source(r) >= 0 ? at.group : -1; }
+  };
+
+  /// A tile whose operands are on their way: the lane's rows of B, and the
+  /// address of its row of A, 0 for none.
+  struct Tile {
+    GroupPlaces places;
+    u32 columns;
+    SkinnyRows<P> rows;
+    u64 a;
+
+    HK_MEM void begin(const GemmArgs &args, const Rows &of, u32 columnTile) {
+      places = of.at;
+      columns = columnTile;
+      HK_UNROLL for (int tall = 0; tall < kSkinnyTall<P>; ++tall)
+          HK_UNROLL for (int half = 0; half < 2; ++half) {
+        int r = tall * 16 + half * 8 + laneId() / 4;
+        // Of columns that do not exist the last one, whose sums nobody stores.
+        i64 column = i64(columns) * P::kCols + r % P::kCols;
+        column = column < args.n ? column : args.n - 1;
+        rows.of[tall][half] = int(column + r / P::kCols * args.n);
+      }
+      int row = of.source(laneId() / 4);
+      a = row < 0 ? 0 : args.a.data + u64(row * args.a.stride) * kSizeA;
+    }
+    /// Asks for the wave's step number `step`.
+    HK_MEM void load(const GemmArgs &args, const GroupArgs &groups, int step,
+                     Step &to) const {
+      int group = args.m > 0 ? places.group : int(groups.count);
+      to.load(args, groups, group, rows, a,
+              (step * kWaves + waveId()) * Step::kDepth);
+    }
+  };
+
+  template <class Epilogue>
+  HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
+                         BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
+    beginAfterLast();
+    using Walk = LaneGroups<Groups, T.bm>;
+    Walk walk(groups);
+    u32 columns = u32((args.n + P::kCols - 1) / P::kCols);
+    // 2^32 of them would be a result of more bytes than an address has.
+    u32 work = walk.count() * columns;
+    // The first blocks have one more of those that are left.
+    u32 each = work / blockCountX(), left = work % blockCountX();
+    u32 next = block.x * each + (block.x < left ? block.x : left);
+    u32 end = next + each + (block.x < left ? 1 : 0);
+    if (next >= end)
+      return;
+    int steps =
+        int((args.k + kWaves * Step::kDepth - 1) / (kWaves * Step::kDepth));
+    u32 rowTile = next / columns;
+    Tile tile;
+    tile.begin(args, {groups, walk.at(rowTile), args.m}, next % columns);
+    Step now, then;
+    tile.load(args, groups, 0, now);
+    for (u32 turn = 0; next < end; ++next, ++turn) {
+      Rows rows = {groups, tile.places, args.m};
+      u32 own = tile.columns;
+      Sums sums;
+      HK_UNROLL for (auto &sum : sums) sum = Vec<float, 4>(0);
+      for (int step = 1; step < steps; ++step) {
+        tile.load(args, groups, step, then);
+        now.multiply(sums);
+        now = then;
+      }
+      // The first of the next tile. Its group is looked for anew: to keep the
+      // bounds of all would take the registers of loads.
+      if (next + 1 < end) {
+        bool isLast = own + 1 == columns;
+        GroupPlaces places = tile.places;
+        if (isLast)
+          places = Walk(groups).at(++rowTile);
+        tile.begin(args, {groups, places, args.m}, isLast ? 0 : own + 1);
+        tile.load(args, groups, 0, then);
+      }
+      now.multiply(sums);
+      now = then;
+      keepPart(shared.parts[turn % 2][waveId()], sums);
+      barrier();
+      finish(args, rows, own, turn, shared.parts[turn % 2], epilogue);
+    }
+  }
+
+private:
+  HK_MEM static void keepPart(float *part, const Sums &sums) {
+    HK_UNROLL for (int tall = 0; tall < kSkinnyTall<P>; ++tall)
+        HK_UNROLL for (int e = 0; e < 4; ++e)
+            part[(laneId() % 4 * 2 + e % 2) * kPitch + tall * 16 + e / 2 * 8 +
+                 laneId() / 4] = sums[tall][e];
+  }
+
+  /// The sums of row m of V rows of B from r of the tile on.
+  template <int V>
+  HK_MEM static Vec<float, V> total(const float (&parts)[kWaves][T.bm * kPitch],
+                                    int m, int r) {
+    Vec<float, V> sum = 0;
+    HK_UNROLL for (int wave = 0; wave < kWaves; ++wave)
+        HK_UNROLL for (int e = 0; e < V; ++e) sum[e] +=
+        parts[wave][m * kPitch + r + e];
+    return sum;
+  }
+
+  /// `turn`: of the tiles of the block, which take turns over its threads.
+  template <class Epilogue>
+  HK_MEM static void finish(const GemmArgs &args, const Rows &rows, u32 columns,
+                            u32 turn,
+                            const float (&parts)[kWaves][T.bm * kPitch],
+                            const Epilogue &epilogue) {
+    constexpr int V = Epilogue::kVec, perRow = P::kCols / V;
+    constexpr int busy = (T.bm * perRow + kWave - 1) / kWave * kWave;
+    static_assert(Epilogue::kGroup == 0 && P::kCols % V == 0);
+    int thread = int((u32(threadId()) + turn * busy) % kThreads);
+    for (int x = thread; x < rows.count() * perRow; x += kThreads) {
+      int m = x / perRow, c = x % perRow * V;
+      i64 col = i64(columns) * P::kCols + c;
+      GemmOutput<float, V> out;
+      out.acc = total<V>(parts, m, c);
+      out.pair = P::kPair ? total<V>(parts, m, P::kCols + c) : Vec<float, V>(0);
+      out.stat = 0;
+      runEpilogue<V>(epilogue, rows.matrix(m), rows.row(m), col, args.n,
+                     col < args.n, out);
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_GROUPED_SKINNY_H
