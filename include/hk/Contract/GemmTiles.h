@@ -8,9 +8,9 @@
 // Tiles of the AMD targets compile without spills for every operand layout they
 // are offered for: the driver leaves out one whose object spills, and the
 // golden budgets of the module tests would show it. Of sm_90a's some of
-// SkinnyCodes spill (ptxas, up to 112 bytes a thread). Depths are bytes of k,
-// so that a tile is the same for each operand dtype. The target's LDS limit is
-// checked by whoever chooses, not here.
+// SkinnyCodes and of groups' Skinny spill (ptxas, up to 132 bytes a thread).
+// Depths are bytes of k, so that a tile is the same for each operand dtype. The
+// target's LDS limit is checked by whoever chooses, not here.
 //
 //===----------------------------------------------------------------------===//
 

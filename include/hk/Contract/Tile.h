@@ -42,7 +42,8 @@ enum class GemmLoop : int32_t {
   /// each; blocks stay and take one tile after the other.
   WarpSpecialised,
   /// sm_90a, few rows: bn rows of B are the rows of the instruction, bm columns
-  /// of it are the rows of A.
+  /// of it are the rows of A. Of groups (isGroupedSkinny) rows of B come into
+  /// registers, and the wn waves of a block share k.
   Skinny,
   /// sm_90a, few rows and weights of 4-bit codes: bn rows of B are the rows of
   /// the instruction, their codes are decoded in registers. A block keeps bm
@@ -65,12 +66,12 @@ enum class GemmLoop : int32_t {
   StreamedCodes,
 };
 
-/// C[bm, bn] per block in K steps of bk, by wm x wn waves (WarpSpecialised and
-/// Skinny: warpgroups); `stages` LDS buffers. splitK > 1: blocks share k in
-/// that many slices and write a partial result each. cluster > 1: that many
-/// blocks work together; WarpSpecialised: neighbouring rows of tiles, which
-/// share B; Skinny, SkinnyCodes: parts of k, which they add. Other loops have
-/// no clusters.
+/// C[bm, bn] per block in K steps of bk, by wm x wn waves (WarpSpecialised and,
+/// but for groups, Skinny: warpgroups); `stages` LDS buffers. splitK > 1:
+/// blocks share k in that many slices and write a partial result each. cluster
+/// > 1: that many blocks work together; WarpSpecialised: neighbouring rows of
+/// tiles, which share B; Skinny, SkinnyCodes: parts of k, which they add. Other
+/// loops have no clusters.
 struct GemmTile {
   int32_t bm, bn, bk;
   int32_t wm, wn;
