@@ -108,34 +108,69 @@ template <class Problem> struct RegisterCells : RegisterCellsBlock<Problem> {
   static_assert(T.bk % kAlong == 0 && T.bm % kStep == 0 &&
                 kPartRows % kStep == 0);
 
-  /// ROWS rows of an operand, from row `first` of the thread on, which lies at
-  /// `to`. Rows that do not exist are the last one's, and nobody uses their
-  /// sums. The bytes between rows are a word, so that an address takes one
-  /// instruction.
+  /// What a thread copies of a row of an operand of ROWS, to `to`. A row that
+  /// does not exist is the last one, and nobody uses its sums. The bytes
+  /// between rows are a word, so that an address takes one instruction.
   template <int ROWS, int PITCH, class Rows>
-  HK_MEM static void copyRows(const Rows &rows, int first, i64 k, i64 k1,
-                              u32 to) {
+  HK_MEM static void copyRow(const Rows &rows, int row, i64 k, i64 k1, u32 to) {
     int last = rows.rows < ROWS ? int(rows.rows) - 1 : ROWS - 1;
+    row = row < last ? row : last;
     Global<const u8> data = rows.data + k * 4;
-    HK_UNROLL for (int r = 0; r < ROWS; r += kStep) {
-      int row = first + r < last ? first + r : last;
-      Global<const u8> from = data + u64(u32(row)) * u32(rows.stride * 4);
-      HK_UNROLL for (int in = 0; in < T.bk; in += kAlong)
-          copyToLds4(to + (in * PITCH + r) * 4, from + in * 4, k + in < k1);
-    }
+    Global<const u8> from = data + u64(u32(row)) * u32(rows.stride * 4);
+    HK_UNROLL for (int in = 0; in < T.bk; in += kAlong)
+        copyToLds4(to + in * PITCH * 4, from + in * 4, k + in < k1);
   }
 
-  HK_MEM static void copy(const Source &s, i64 k, u32 stage) {
+  /// Where a thread copies to and from; volatile: not kept in registers from
+  /// stage to stage.
+  struct Copier {
+    const Source &s;
+    i64 k;
+    u32 stage;
     int row = threadId() / kAlong, in = threadId() % kAlong;
-    // Volatile: not kept in registers from stage to stage.
-    settleWord(row);
-    u32 place = u32(row ^ 1) * 4;
-    copyRows<T.bm, kPitchA>(s.a, row, k + in, s.k1,
-                            stage + in * (kPitchA * 4) + place);
-    HK_UNROLL for (int p = 0; p < kParts; ++p) copyRows<kPartRows, kPitchB>(
-        s.part(p), row, k + in, s.k1,
-        stage + kBytesA + in * (kPitchB * 4) + p * (kPartRows * 4) + place);
+
+    HK_MEM Copier(const Source &s, i64 k, u32 stage)
+        : s(s), k(k), stage(stage) {
+      settleWord(row);
+    }
+    HK_MEM u32 place(int r) const { return stage + u32(row ^ 1) * 4 + r * 4; }
+    /// Of the rows that are r behind the thread's first.
+    HK_MEM void ofA(int r) const {
+      copyRow<T.bm, kPitchA>(s.a, row + r, k + in, s.k1,
+                             place(r) + in * (kPitchA * 4));
+    }
+    HK_MEM void ofB(int part, int r) const {
+      copyRow<kPartRows, kPitchB>(s.part(part), row + r, k + in, s.k1,
+                                  place(part * kPartRows + r) + kBytesA +
+                                      in * (kPitchB * 4));
+    }
+  };
+
+  HK_MEM static void copy(const Source &s, i64 k, u32 stage) {
+    Copier copies(s, k, stage);
+    HK_UNROLL for (int r = 0; r < T.bm; r += kStep) copies.ofA(r);
+    HK_UNROLL for (int p = 0; p < kParts; ++p)
+        HK_UNROLL for (int r = 0; r < kPartRows; r += kStep) copies.ofB(p, r);
     commitDirectCopies();
+  }
+
+  /// Where a thread has enough rows of both operands, the main loop asks for a
+  /// row of the next stage before every second k: all copies at once hold up
+  /// the reads of LDS. An iteration has a piece of the rows.
+  static constexpr int kPieces = T.bk / kUnrolled;
+  static constexpr int kPieceA = T.bm / kPieces, kPieceB = T.bn / kPieces;
+  static constexpr bool kSpreads =
+      kParts == 1 && kPieceA % kStep == 0 && kPieceB % kStep == 0 &&
+      kPieceA / kStep + kPieceB / kStep <= kUnrolled / 2;
+
+  HK_MEM static void copyNext(const Source &s, int piece, int row, i64 k,
+                              u32 stage) {
+    Copier copies(s, k, stage);
+    int r = row * kStep;
+    if (r < kPieceA)
+      copies.ofA(piece * kPieceA + r);
+    else if (r < kPieceA + kPieceB)
+      copies.ofB(0, piece * kPieceB + r - kPieceA);
   }
 
   /// What a lane has of one k: neighbours are swapped.
@@ -185,25 +220,39 @@ template <class Problem> struct RegisterCells : RegisterCellsBlock<Problem> {
     Elements even, odd;
     even.load(a, b, 0);
     int now = 0;
+    // The stage that is asked for, and its place: what was there is read until
+    // the last iteration of the one behind it.
+    i64 askedK = s.k1;
+    u32 asked = 0;
     for (int t = 0; t < tiles; ++t) {
       _Pragma("nounroll") for (int k = 0; k < T.bk; k += kUnrolled) {
         u32 nextA = a + kUnrolled * kPitchA * 4;
         u32 nextB = b + kUnrolled * kPitchB * 4;
         if (k == T.bk - kUnrolled) {
           // The stage before this one has been read, the next one is there.
-          waitDirectCopies<ahead - 2, 1>();
-          barrier();
-          u32 before = now == 0 ? ahead : now - 1;
-          if (t + ahead < tiles)
-            copy(s, kOf(t + ahead), first + before * kStageBytes);
+          if constexpr (kSpreads)
+            waitAllCopies();
           else
-            commitDirectCopies();
+            waitDirectCopies<ahead - 2, 1>();
+          barrier();
+          asked = first + (now == 0 ? ahead : now - 1) * kStageBytes;
+          askedK = kOf(t + ahead);
+          if constexpr (!kSpreads) {
+            if (askedK < s.k1)
+              copy(s, askedK, asked);
+            else
+              commitDirectCopies();
+          }
           now = now + 1 == T.stages ? 0 : now + 1;
           nextA = first + now * kStageBytes + ownA;
           nextB = first + now * kStageBytes + ownB;
         }
+        int piece = k == T.bk - kUnrolled ? 0 : k / kUnrolled + 1;
         HK_UNROLL for (int in = 0; in < kUnrolled; in += 2) {
           odd.load(a, b, in + 1);
+          if constexpr (kSpreads)
+            if (askedK < s.k1)
+              copyNext(s, piece, in / 2, askedK, asked);
           multiply(sums, even);
           if (in + 2 < kUnrolled)
             even.load(a, b, in + 2);
