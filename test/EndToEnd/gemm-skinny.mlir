@@ -27,6 +27,13 @@
 // RUN: hk-run %t.so --check=%s --function=int8 --dim=x.0=20 --range=x=-128:128 --range=w=-128:128
 // RUN: hk-run %t.so --check=%s --function=int8_rows --dim=x.0=2 --dim=s.0=2 --range=x=-128:128 --range=w=-128:128
 // RUN: hk-run %t.so --check=%s --function=rows8 --dim=x.0=20 --dim=s.0=20
+// RUN: hk-run %t.so --check=%s --function=bytes112 --data=nan
+// RUN: hk-run %t.so --check=%s --function=bytes112few --dim=x.0=1 --dim=s.0=1
+// RUN: hk-run %t.so --check=%s --function=bytes112few --dim=x.0=13 --dim=s.0=13
+// RUN: hk-run %t.so --check=%s --function=bytes112few --dim=x.0=31 --dim=s.0=31
+// RUN: hk-run %t.so --check=%s --function=halves112 --dim=x.0=7 --data=inf
+// RUN: hk-run %t.so --check=%s --function=halves112 --dim=x.0=16
+// RUN: hk-run %t.so --check=%s --function=bytesGate112 --dim=x.0=5 --dim=s.0=5
 
 module attributes {hk.gemm_loop = "skinny"} {
 func.func @edge(%x: tensor<?x72xbf16>, %w: tensor<264x72xbf16>) -> tensor<?x264xbf16> {
@@ -99,5 +106,24 @@ func.func @int8_rows(%x: tensor<?x400xi8>, %w: tensor<1000x400xi8>, %s: tensor<?
 func.func @rows8(%x: tensor<?x400xf8E4M3FN>, %w: tensor<1000x400xf8E4M3FN>, %s: tensor<?x1xf32>, %t: tensor<1000x1xf32>) -> tensor<?x1000xbf16> {
   %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<?x400xf8E4M3FN>, tensor<1000x400xf8E4M3FN> scales (tensor<?x1xf32>, tensor<1000x1xf32>) -> tensor<?x1000xbf16>
   return %0 : tensor<?x1000xbf16>
+}
+// Two blocks of 112 rows of weights share a unit; the last one has 104, and of x
+// a tile has more rows than there are.
+func.func @bytes112(%x: tensor<60x144xf8E4M3FN>, %w: tensor<28664x144xf8E4M3FN>, %s: tensor<60x1xf32>, %t: tensor<28664x1xf32>) -> tensor<60x28664xbf16> {
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<60x144xf8E4M3FN>, tensor<28664x144xf8E4M3FN> scales (tensor<60x1xf32>, tensor<28664x1xf32>) -> tensor<60x28664xbf16>
+  return %0 : tensor<60x28664xbf16>
+}
+func.func @bytes112few(%x: tensor<?x400xf8E4M3FN>, %w: tensor<28664x400xf8E4M3FN>, %s: tensor<?x1xf32>, %t: tensor<28664x1xf32>) -> tensor<?x28664xbf16> {
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<?x400xf8E4M3FN>, tensor<28664x400xf8E4M3FN> scales (tensor<?x1xf32>, tensor<28664x1xf32>) -> tensor<?x28664xbf16>
+  return %0 : tensor<?x28664xbf16>
+}
+func.func @halves112(%x: tensor<?x136xbf16>, %w: tensor<28664x136xbf16>) -> tensor<?x28664xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x136xbf16>, tensor<28664x136xbf16> -> tensor<?x28664xbf16>
+  return %0 : tensor<?x28664xbf16>
+}
+func.func @bytesGate112(%x: tensor<?x144xf8E4M3FN>, %w: tensor<28656x144xf8E4M3FN>, %s: tensor<?x1xf32>, %t: tensor<28656x1xf32>) -> tensor<?x14328xbf16> {
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<?x144xf8E4M3FN>, tensor<28656x144xf8E4M3FN> scales (tensor<?x1xf32>, tensor<28656x1xf32>) -> tensor<?x28656xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<?x28656xbf16> -> tensor<?x14328xbf16>
+  return %1 : tensor<?x14328xbf16>
 }
 }

@@ -112,6 +112,10 @@ struct Sm90Calibration {
   /// With one block of two warpgroups, and room for another; what so little
   /// under way costs.
   static constexpr double kWideShare = 1.5, kShallow = 1.08;
+  /// What two blocks of two warpgroups a unit gain where they fill all places
+  /// in every round but for some of this share, and lose in a round where they
+  /// do not, or where others have B's rows, too (h200-gemm.md).
+  static constexpr double kFilledRound = 0.9, kFilledMicroseconds = 2.0;
   /// Time of such products in tiles of more than one warpgroup.
   static constexpr double kSkinnyWide = 1.012;
   /// Decode steps with one block a unit, of two (h200-attention.md).

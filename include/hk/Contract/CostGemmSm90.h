@@ -161,6 +161,10 @@ constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
       resident > 1 ? 0 : (rounds - 1) * tile.stages * C::kRefillMicroseconds;
   if (resident == 1)
     others += C::kRoomlessMicroseconds;
+  else if (tile.bn == 112)
+    others += rowBlocks == 1 && blocks >= C::kFilledRound * rounds * clusters
+                  ? -C::kFilledMicroseconds
+                  : C::kFilledMicroseconds * rounds;
   others += rowBlocks == 1 && bytesB >= C::kChainBytes ? C::kChainMicroseconds
                                                        : C::kSkinnyMicroseconds;
   for (int32_t s = tile.cluster; s > 1; s /= 2)

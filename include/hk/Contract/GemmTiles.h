@@ -44,6 +44,8 @@ struct GemmTileRow {
   bool onlyColumns = false;
   /// Offered to products of groups.
   bool grouped = true;
+  /// Offered to operands of 8 bits only.
+  bool onlyBytes = false;
 };
 
 /// A row for products that quantise A.
@@ -114,6 +116,12 @@ constexpr GemmTileRow skinny(int32_t bm, int32_t bn, int32_t stages,
 constexpr GemmTileRow groupedSkinny(int32_t bn, int32_t waves) {
   return {8,    bn,    kBulkRowBytes,    1, waves, 1, false, false,
           true, false, GemmLoop::Skinny, 1};
+}
+
+/// A row for operands of 8 bits.
+constexpr GemmTileRow onlyBytes(GemmTileRow row) {
+  row.onlyBytes = true;
+  return row;
 }
 
 /// A row of a loop that takes bk bytes of k and neither folds nor copies
@@ -254,6 +262,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(8, 80, 18, 2),
     skinny(8, 128, 6, 1),
     skinny(8, 128, 6, 2),
+    skinny(8, 112, 5, 1),
     skinny(16, 64, 10, 1),
     skinny(16, 64, 10, 2),
     skinny(16, 64, 10, 4),
@@ -264,6 +273,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(16, 80, 16, 2),
     skinny(16, 128, 6, 1),
     skinny(16, 128, 6, 2),
+    skinny(16, 112, 5, 1),
     skinny(32, 64, 8, 1),
     skinny(32, 64, 8, 2),
     skinny(32, 64, 8, 4),
@@ -274,6 +284,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(32, 80, 14, 2),
     skinny(32, 128, 5, 1),
     skinny(32, 128, 5, 2),
+    onlyBytes(skinny(32, 112, 5, 1)),
     skinny(64, 64, 12, 1),
     skinny(64, 64, 12, 2),
     skinny(64, 64, 12, 4),
@@ -282,6 +293,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(64, 80, 10, 1),
     skinny(64, 80, 10, 2),
     skinny(64, 112, 8, 1),
+    onlyBytes(skinny(64, 112, 3, 1)),
     skinny(64, 128, 6, 1),
     skinny(64, 128, 6, 2),
     skinnyCodes(8, 3072, 12, 3, 1),
@@ -491,6 +503,7 @@ constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
     return false;
   return shape.bulk && shape.operand != DType::F32 && !shape.scaled &&
          !shape.columnsOfB && shape.group == 0 &&
+         (!row.onlyBytes || info(shape.operand).bits == 8) &&
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }
 
