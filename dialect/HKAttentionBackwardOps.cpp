@@ -58,11 +58,18 @@ void AttentionBackwardOp::stateShapes(ShapeRelations &shapes) {
   shapes.shape({"sink", getSink()}, {dimOf(getQuery(), -2)});
   if (getSink())
     shapes.same({"dsink", getDsink()}, getSink());
-  if (!getDbias() || isRagged())
-    return; // verify() refuses the latter
-  SizeTerm sequences = dimOf(getQuery(), 0), heads = dimOf(getQuery(), 2);
+  if (!getDbias())
+    return;
+  SizeTerm sequences = dimOf(getQuery(), 0), heads = dimOf(getQuery(), -2);
   Named dbias{"dbias", getDbias()};
   shapes.rank(dbias, 4);
+  if (isRagged()) { // no operand has the sizes of one sequence
+    shapes.size(dbias, 0, 1);
+    shapes.size(dbias, 1, heads);
+    shapes.isStatic(dbias, 2);
+    shapes.isStatic(dbias, 3);
+    return;
+  }
   if (sumsDbias())
     sequences = 1;
   shapes.shape(dbias,
@@ -111,9 +118,6 @@ static LogicalResult verifyDbias(AttentionBackwardOp op) {
   if (op.getScore().empty())
     return op.emitOpError("expected dbias to be absent without score, but got "
                           "one");
-  if (op.isRagged())
-    return op.emitOpError("expected dbias to be absent with queries of rank 3, "
-                          "but got one");
   return success();
 }
 

@@ -45,9 +45,11 @@ def HK_AttentionBackwardOp : HK_BaseOp<"attention_backward", [
       * dsink[h] = -sum of e^(sink[h] - lse) * delta over the queries of head h that
         see a key
       * dbias = dt at [sequence, head, i, j], 0 where i does not see j: the gradient
-        of what `score` adds, f32, bf16 or f16, of dense sequences that have such
+        of what `score` adds, f32, bf16 or f16, where there is such
         a region. [B, Hq, Sq, Sk], or [1, Hq, Sq, Sk], the sum over the sequences in
-        their order. Of a bias that heads or rows share, hk.reduce makes the rest
+        their order. Of ragged sequences it is that sum, [1, Hq, I, J] with I and J
+        known at compile time: of queries i below I and keys j below J, and 0 where no
+        sequence has such a pair. Of a bias that heads or rows share, hk.reduce makes the rest
     Every gradient is rounded once. A query that sees no key, and a key that no
     query sees, has gradients of 0. p w and ds may be rounded to the element type of
     the operands before the products, as p w is in hk.attention, but not in dbias. Results have the

@@ -302,6 +302,7 @@ namespace {
 struct Gradients {
   ResultBuilder query, key, value;
   std::vector<F32Sum> bias;
+  int64_t biasQueries = 0, biasKeys = 0; ///< those that it has of a sequence
 };
 
 /// One key head of one sequence: its rows and keys of all gradients.
@@ -332,11 +333,11 @@ private:
     return (s.queryStart + i) * p.heads + head;
   }
   F32Sum *biasOf(int64_t i, int64_t head) {
-    if (out.bias.empty())
+    if (out.bias.empty() || i >= out.biasQueries)
       return nullptr;
     int64_t sequence = p.op.sumsDbias() ? 0 : s.index;
-    return &out.bias[((sequence * p.heads + head) * s.numQueries + i) *
-                     s.numKeys];
+    return &out.bias[((sequence * p.heads + head) * out.biasQueries + i) *
+                     out.biasKeys];
   }
 
   LogicalResult addRow(int64_t i, int64_t head) {
@@ -367,7 +368,7 @@ private:
                 p.query, row * p.headSize, p.headSize);
       addScaled(dv, j, type, ofRow(pair.weighted, 0, lse, delta), p.gradient,
                 row * p.valueSize, p.valueSize);
-      if (!bias)
+      if (!bias || j >= out.biasKeys)
         continue;
       Noisy dt = ofRow(pair.dt, pair.slope, lse, delta);
       bias[j].add(dt.value, square(dt.sigma), dt.jump);
@@ -389,7 +390,7 @@ private:
         for (int64_t d = 0; d < p.headSize; ++d)
           out.query.set(rowOf(i, head) * p.headSize + d, {0, kInf});
         if (F32Sum *bias = biasOf(i, head))
-          for (int64_t j = 0; j < s.numKeys; ++j)
+          for (int64_t j = 0; j < std::min(s.numKeys, out.biasKeys); ++j)
             bias[j].add(0, kInf);
       }
   }
@@ -531,7 +532,12 @@ static LogicalResult evaluateBackward(Operation *operation, const Operands &in,
   std::optional<ResultBuilder> dbias;
   if (op.getDbias()) {
     int64_t sequences = op.sumsDbias() ? 1 : p.query.sizes[0];
-    int64_t queries = p.query.sizes[1], keys = p.key.sizes[1];
+    bool ragged = op.isRagged();
+    ArrayRef<int64_t> own = tensorType(op.getDbias()).getShape();
+    int64_t queries = ragged ? own[2] : p.query.sizes[1];
+    int64_t keys = ragged ? own[3] : p.key.sizes[1];
+    gradients.biasQueries = queries;
+    gradients.biasKeys = keys;
     dbias.emplace(*dtypeOf(tensorType(op.getDbias()).getElementType()),
                   SmallVector<int64_t>{sequences, p.heads, queries, keys});
     gradients.bias.resize(sequences * p.heads * queries * keys);

@@ -317,9 +317,31 @@ func.func @dbias_without_score(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32
 
 // -----
 
-func.func @dbias_ragged(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
-  // expected-error @below {{expected dbias to be absent with queries of rank 3, but got one}}
-  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> dbias tensor<1x4x7x9xf32> score {
+func.func @dbias_ragged_heads(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected size of dim 1 of dbias to be 4, but got 3}}
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> dbias tensor<1x3x7x9xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @dbias_ragged_sequences(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected size of dim 0 of dbias to be 1, but got 2}}
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> dbias tensor<2x4x7x9xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @dbias_ragged_sizes(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected size of dim 2 of dbias to be static}}
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> dbias tensor<1x4x?x9xf32> score {
   ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
     hk.yield %s : tensor<f32>
   }

@@ -34,6 +34,8 @@ def regions_of(rng, form, lead, heads):
         score = regions.MASK
     if score and form == "dense" and rng.random() < 0.7:
         dbias = tensor(rng.choice((1, lead[0])), heads, "?", "?", rng.choice(("f32", "bf16")))
+    elif score and form != "dense" and rng.random() < 0.7:
+        dbias = tensor(1, heads, rng.choice((1, 5, 40)), rng.choice((3, 64)), rng.choice(("f32", "bf16")))
     if rng.random() < 0.3:
         reads.append(("seed", "tensor<i64>"))
         weight = regions.dropout("seed", "mul")

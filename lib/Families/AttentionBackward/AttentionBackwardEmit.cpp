@@ -116,6 +116,9 @@ private:
       os << ",\n    .dbias = true,\n    .biasType = "
          << dtypeText(tensorType(op.getDbias()).getElementType())
          << ",\n    .sumsDbias = " << flag(op.sumsDbias());
+    if (operands.dbias >= 0 && op.isRagged())
+      os << ",\n    .biasQueries = " << tensorType(op.getDbias()).getDimSize(2)
+         << ",\n    .biasKeys = " << tensorType(op.getDbias()).getDimSize(3);
     os << "};\n\n";
   }
 

@@ -192,11 +192,15 @@ private:
 
   /// See locateBias() in the kernels.
   Value biasTiles(LaunchBuilder &launch, const AttentionBackwardTile &tile) {
-    Value rows =
-        launch.multiply(launch.size(kernel.getQueries()), kernel.getGroup());
+    int64_t dbias = kernel.getOperands().dbias;
+    bool own = kernel.getOp().isRagged(); // not the sizes of all sequences
+    Value queries =
+        launch.size(own ? kernel.dim(dbias, 2) : kernel.getQueries());
+    Value keys = launch.size(own ? kernel.dim(dbias, 3) : kernel.getKeys());
     Value tiles = launch.multiply(
-        launch.ceilDivide(rows, tile.rows),
-        launch.ceilDivide(launch.size(kernel.getKeys()), tile.walked));
+        launch.ceilDivide(launch.multiply(queries, kernel.getGroup()),
+                          tile.rows),
+        launch.ceilDivide(keys, tile.walked));
     return kernel.getOp().sumsDbias()
                ? tiles
                : launch.multiply(tiles, launch.size(kernel.dim(

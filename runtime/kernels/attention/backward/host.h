@@ -83,9 +83,11 @@ struct AttentionBackwardHost : BackwardHostLayout<S, T> {
     Args a = args();
     BackwardBias bias = locateBias<S>(a, tile, T);
     alignas(64) float sum[T.rows][T.walked] = {};
-    int n = int(minOf(T.walked, a.keys - bias.keys));
     for (i64 b = bias.first; b < bias.end; ++b) {
-      BackwardBlock w = blockOfBias<S>(a, bias, b, head, T.rows);
+      BackwardBlock w;
+      if (!findBiasRows<S>(a, bias, b, head, T.rows, w))
+        continue;
+      int n = int(minOf(T.walked, w.keys - bias.keys));
       int padded = (int(w.count) + 7) / 8 * 8;
       BackwardRange walk[T.rows];
       loadOwned(a, w, padded, sh, walk);
@@ -98,7 +100,8 @@ struct AttentionBackwardHost : BackwardHostLayout<S, T> {
             sum[r][e] += sh.ds[r][e];
       }
     }
-    BackwardBlock w = blockOfBias<S>(a, bias, bias.first, head, T.rows);
+    BackwardBlock w = blockOfBias<S>(a, bias, head, T.rows);
+    int n = int(minOf(T.walked, w.keys - bias.keys));
     auto rows = biasOf<S>(a, w);
     for (int r = 0; r < int(w.count); ++r)
       for (int e = 0; e < n; ++e)

@@ -212,7 +212,9 @@ struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
     Head sum;
     clear(sum);
     for (i64 b = bias.first; b < bias.end; ++b) {
-      BackwardBlock w = blockOfBias<S>(args(), bias, b, head, T.rows);
+      BackwardBlock w;
+      if (!findBiasRows<S>(args(), bias, b, head, T.rows, w))
+        continue;
       Walked from = {sideOf<S, kWalked>(args(), w), {}};
       Head h;
       ValueF v;
@@ -232,7 +234,7 @@ struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
       }
       barrier();
     }
-    BackwardBlock w = blockOfBias<S>(args(), bias, bias.first, head, T.rows);
+    BackwardBlock w = blockOfBias<S>(args(), bias, head, T.rows);
     storeBias(args(), w, sum, j);
   }
 

@@ -43,6 +43,9 @@ struct AttentionBackwardSpec {
   bool dbias = false;
   DType biasType = DType::F32;
   bool sumsDbias = false;
+  /// Queries and keys that dbias has of every ragged sequence; < 0: as many as
+  /// all sequences have.
+  i64 biasQueries = -1, biasKeys = -1;
 };
 
 /// Strides in elements; `sequence` is unused but for dense operands.
@@ -152,31 +155,58 @@ HK_DEV bool locateBackward(const AttentionBackwardArgs<S> &a, i64 tile,
 struct BackwardBias {
   i64 rows, keys, first, end;
 };
+template <AttentionBackwardSpec S>
+HK_DEV i64 biasQueries(const AttentionBackwardArgs<S> &a) {
+  return S.biasQueries < 0 ? a.queries : S.biasQueries;
+}
+template <AttentionBackwardSpec S>
+HK_DEV i64 biasKeys(const AttentionBackwardArgs<S> &a) {
+  return S.biasKeys < 0 ? a.keys : S.biasKeys;
+}
 /// Tile `tile` of those, of T.rows rows and T.walked keys: those of a row
 /// follow each other.
 template <AttentionBackwardSpec S>
 HK_DEV BackwardBias locateBias(const AttentionBackwardArgs<S> &a, i64 tile,
                                const AttentionBackwardTile &t) {
-  i64 across = (a.keys + t.walked - 1) / t.walked;
-  i64 down = (a.queries * S.group + t.rows - 1) / t.rows;
+  i64 across = (biasKeys<S>(a) + t.walked - 1) / t.walked;
+  i64 down = (biasQueries<S>(a) * S.group + t.rows - 1) / t.rows;
   i64 sequence = S.sumsDbias ? 0 : tile / (across * down);
   return {tile / across % down * t.rows, tile % across * t.walked, sequence,
           S.sumsDbias ? a.batch : sequence + 1};
 }
-/// The rows of it in sequence `b`.
+/// The rows of it in dbias, which has them all.
 template <AttentionBackwardSpec S>
 HK_DEV BackwardBlock blockOfBias(const AttentionBackwardArgs<S> &a,
-                                 const BackwardBias &bias, i64 b, i64 head,
-                                 i64 size) {
-  i64 rows = a.queries * S.group - bias.rows;
-  return {i32(b),
+                                 const BackwardBias &bias, i64 head, i64 size) {
+  i64 rows = biasQueries<S>(a) * S.group - bias.rows;
+  return {i32(bias.first),
           i32(head),
           i32(bias.rows),
           i32(minOf(size, rows)),
-          i32(a.queries),
-          i32(a.keys),
+          i32(biasQueries<S>(a)),
+          i32(biasKeys<S>(a)),
           0,
           0};
+}
+/// Those that sequence `b` has; false: it has none, or none of the keys.
+template <AttentionBackwardSpec S>
+HK_DEV bool findBiasRows(const AttentionBackwardArgs<S> &a,
+                         const BackwardBias &bias, i64 b, i64 head, i64 size,
+                         BackwardBlock &w) {
+  w = blockOfBias<S>(a, bias, head, size);
+  w.sequence = i32(b);
+  w.queries = i32(a.queries);
+  w.keys = i32(a.keys);
+  if constexpr (S.sequence == SequenceLayout::Ragged) {
+    w.queryStart = a.qOffsets[b];
+    w.keyStart = a.kvOffsets[b];
+    w.queries = a.qOffsets[b + 1] - w.queryStart;
+    w.keys = a.kvOffsets[b + 1] - w.keyStart;
+  }
+  if constexpr (S.biasQueries < 0)
+    return true;
+  w.count = i32(minOf(w.count, i64(w.queries) * S.group - bias.rows));
+  return w.count > 0 && bias.keys < w.keys;
 }
 
 /// Keys that query `i` sees.

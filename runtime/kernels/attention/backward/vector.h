@@ -80,7 +80,9 @@ struct AttentionBackwardVector {
     i32 j = i32(bias.keys) + laneId();
     float sum = 0.f;
     for (i64 b = bias.first; b < bias.end; ++b) {
-      BackwardBlock w = blockOfBias<S>(args(), bias, b, head, 1);
+      BackwardBlock w;
+      if (!findBiasRows<S>(args(), bias, b, head, 1, w))
+        continue;
       barrier();
       loadOwned(args(), w, sh);
       barrier();
@@ -89,7 +91,7 @@ struct AttentionBackwardVector {
         sum += weigh(args(), w, sideOf<S, kWalked>(args(), w),
                      numbersOf<S>(args(), w), j, sh);
     }
-    BackwardBlock w = blockOfBias<S>(args(), bias, bias.first, head, 1);
+    BackwardBlock w = blockOfBias<S>(args(), bias, head, 1);
     if (j < w.keys)
       hk::store<S.biasType, 1>(biasOf<S>(args(), w).at(w.first), j,
                                Vec<float, 1>(sum));
