@@ -249,16 +249,45 @@ static Expr pullReencode(Puller &p, ReencodeOp op, Puller::Args position,
   return unrounded ? x : rounded(elementTypeOf(op.getResult()), x);
 }
 
+/// The number that all elements of `value` are, or nullopt.
+static std::optional<double> splatOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || !constant.getValue().isSplat() ||
+      !isa<FloatType>(elementTypeOf(value)))
+    return std::nullopt;
+  return constant.getValue().getSplatValue<APFloat>().convertToDouble();
+}
+
+/// What a cast makes the same codes of as of its operand: casts saturate, so
+/// that limits which are no narrower change nothing.
+static Value withoutLimits(CastOp cast) {
+  double most = largest(elementTypeOf(cast.getResult()));
+  Value value = cast.getInput();
+  while (isa_and_nonnull<MinOp, MaxOp>(value.getDefiningOp())) {
+    Operation *op = value.getDefiningOp();
+    std::optional<double> limit = splatOf(op->getOperand(1));
+    bool wide = limit && (isa<MinOp>(op) ? *limit >= most : *limit <= -most);
+    if (!wide || op->getOperand(0).getType() != value.getType())
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 Expr Puller::pullUnrounded(Value value, Args position, int vec,
                            Stored &stored) {
   Operation *op = value.getDefiningOp();
   Type type = elementTypeOf(value);
-  if (!isa_and_nonnull<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, ReencodeOp>(
-          op) ||
+  if (!isa_and_nonnull<CastOp, QuantizeOp, QuantizeStaticOp, QuantizeMxOp,
+                       ReencodeOp>(op) ||
       !isa<FloatType>(type) || type.getIntOrFloatBitWidth() > 8 ||
-      value != op->getResult(0) || bound.contains(value) ||
-      out.recall(key(value, position, vec)))
+      isa<Float8E8M0FNUType>(type) || value != op->getResult(0) ||
+      bound.contains(value) || out.recall(key(value, position, vec)))
     return {};
+  if (auto cast = dyn_cast<CastOp>(op)) {
+    stored.rounded = false;
+    return toFloat(pull(withoutLimits(cast), position, vec));
+  }
   leaveUnrounded = true;
   Expr made = emit(value, position, vec);
   leaveUnrounded = false;

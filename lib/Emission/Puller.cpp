@@ -424,10 +424,13 @@ void Puller::store(unsigned operand, Args position, int vec, const Expr &vector,
                    const Stored &stored) {
   BlockArgument argument = kernel.getSpecBlock().getArgument(operand);
   checkType(vector, carrierOf(elementTypeOf(argument), vec), "what is stored");
-  bool masked = vec > 1 && lanes;
+  // Partial vectors of a known size are stored by all that is known of them.
+  bool partial = vec > 1 && lanes;
+  bool masked = partial && lanes.type.element != kTailLanes;
   auto stream = streamed.find(operand);
-  bool streams = !masked && stored.rounded && stream != streamed.end();
+  bool streams = !partial && stored.rounded && stream != streamed.end();
   bool quotients = !masked && stored.scale;
+  bool within = quotients && stored.within && !partial;
   // An infinity of a rounded value is one; of others it is saturated.
   bool mayBeInf = isa<Float8E5M2Type>(elementTypeOf(argument));
   StringRef function = masked && stored.rounded && mayBeInf ? "storeMaskedExact"
@@ -435,11 +438,11 @@ void Puller::store(unsigned operand, Args position, int vec, const Expr &vector,
                        : streams                            ? "storeStreamed"
                        : stored.rounded                     ? "storeExact"
                        : stored.numbers                     ? "storeNumbers"
-                       : quotients && stored.within         ? "storeWithin"
+                       : within                             ? "storeWithin"
                        : quotients                          ? "storeQuotients"
                                                             : "store";
   out.lineIf(storeGuard, function + accessText(argument, position, vec) + ", " +
-                             (masked ? lanes.text + ", " : "") + vector.text +
+                             (partial ? lanes.text + ", " : "") + vector.text +
                              (streams ? ", " + stream->second : "") +
                              (quotients ? ", " + stored.scale.text : "") +
                              ");");

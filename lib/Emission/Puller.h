@@ -68,6 +68,10 @@ struct ExistingRow {
   Expr guard;
 };
 
+/// The type of lanes of which the compiler knows how many a partial vector has
+/// (kernels/rowwise/tails.h).
+inline constexpr llvm::StringLiteral kTailLanes = "TailLanes";
+
 /// What is known of values that are stored.
 struct Stored {
   bool rounded = true;  ///< they are values of the operand's element type

@@ -34,7 +34,9 @@ RowEmitter::RowEmitter(KernelOp kernel, const RowPlan &plan,
     : Puller(kernel, dims, out), plan(plan), target(target), tile(tile),
       host(target.arch == ::hk::Arch::Host),
       resident(!host && isResident(plan, podOf(tile))),
-      shifted(!host && tile.getVec() > 1 && tile.getVec() == plan.shiftedVec()),
+      shifted(::hk::rowwiseCalibration(target) && tile.getVec() > 1 &&
+              tile.getVec() == plan.shiftedVec()),
+      tailed(tile.getVec() > 1 && tile.getVec() == plan.tailedVec(target)),
       threadsPerRow(podOf(tile).threadsPerRow()) {
   if (host)
     threadsPerRow = 1;
@@ -142,7 +144,7 @@ std::string RowEmitter::emitPiece() {
     AffineExpr flat = constant(1);
     for (DimName dim : store.local)
       flat = flat * size(dim);
-    int64_t own = plan.pieceOf(store, podOf(tile), host);
+    int64_t own = plan.pieceOf(store, podOf(tile), target);
     std::string count =
         "i64(" + text(simplify((flat + (own - 1)).floorDiv(own))) + ")";
     pieces = pieces.empty() || pieces == count
@@ -247,8 +249,11 @@ void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
   if (!chunk)
     chunk = symbol("c");
   currentChunk = chunk;
-  if (loop.shiftedWidth)
-    exchangeLanes({loop.lanesText(), {"i64"}, out.depth()});
+  if (loop.knowsLanes())
+    exchangeLanes(
+        {loop.lanesText(),
+         {loop.tailedWidth ? StringRef(kTailLanes) : StringRef("i64")},
+         out.depth()});
   else if (loop.masked)
     exchangeLanes(out.define(out.depth(), "lanes",
                              {"i64(" + text(space.size) + ") - i64(" +

@@ -229,6 +229,7 @@ private:
   bool host;
   bool resident;
   bool shifted; // chunks begin where vectors of memory do
+  bool tailed;  // the row's last chunk is partial, by a known number
   int64_t threadsPerRow;
   /// Strides of operands that all launches pass alike.
   SmallVector<SmallVector<int64_t>> strides;

@@ -163,7 +163,7 @@ Expr RowEmitter::load(BlockArgument argument, Args position, int vec) {
   Type element = cast<ShapedType>(argument.getType()).getElementType();
   int64_t bits = vec * int64_t(element.getIntOrFloatBitWidth());
   // Lanes of other loops are known inside of them only.
-  bool known = !getLaneCount() || (current.shiftedWidth && vec == current.vec);
+  bool known = !getLaneCount() || (current.knowsLanes() && vec == current.vec);
   if (!current.batched || bits < 32 || !known)
     return Puller::load(argument, position, vec);
   // The contract has counted what stays.

@@ -81,6 +81,10 @@ std::string RowLoop::chunksText() const {
 }
 
 std::string RowLoop::lanesText() const {
+  if (tailedWidth)
+    // In parentheses, as arguments of macros are cut at commas.
+    return ("(tailOf<" + Twine(vec) + ", " + Twine(tailedWidth) + ">(c))")
+        .str();
   std::string begins = "true", ends = "true";
   if (form == RowLoopForm::RowSlots) {
     // A row may end in the last chunk but one, and the chunk before that has no

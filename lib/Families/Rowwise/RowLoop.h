@@ -52,6 +52,9 @@ struct RowLoop {
   /// Chunks begin where vectors of memory do (kernels/rowwise/shifted.h); the
   /// number of elements of the row, or 0.
   int64_t shiftedWidth = 0;
+  /// The last chunk is partial, by a number that the text knows
+  /// (kernels/rowwise/tails.h); the same number, or 0.
+  int64_t tailedWidth = 0;
 
   /// The type that counts chunks, and threads of the row.
   std::string index;
@@ -71,7 +74,9 @@ struct RowLoop {
   void cutInStrips(int64_t slots, int64_t begin, std::optional<int64_t> end);
   /// The head of the loop over strips; empty in other forms.
   std::string stripsText() const;
-  /// The lanes of chunk `c` of shifted chunks.
+  /// Whether a type says which lanes of a chunk exist.
+  bool knowsLanes() const { return shiftedWidth || tailedWidth; }
+  /// The lanes of chunk `c` then.
   std::string lanesText() const;
   /// Of RepeatedPiece: whether slot `s` is a chunk of its own.
   std::string existsText() const;

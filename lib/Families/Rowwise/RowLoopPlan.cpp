@@ -31,7 +31,7 @@ bool RowEmitter::fillsGrid(const RowLoop &loop) const {
     return false;
   for (const RowStore &store : plan.stores()) {
     std::optional<int64_t> flat = RowPlan::flatSize(store.local);
-    int64_t own = plan.pieceOf(store, podOf(tile), host);
+    int64_t own = plan.pieceOf(store, podOf(tile), target);
     if (!flat || int64_t(llvm::divideCeil(*flat, own)) > *loop.chunks / piece)
       return false;
   }
@@ -41,7 +41,7 @@ bool RowEmitter::fillsGrid(const RowLoop &loop) const {
 bool RowEmitter::hasOnePiece() const {
   return llvm::all_of(plan.stores(), [&](const RowStore &store) {
     std::optional<int64_t> flat = RowPlan::flatSize(store.local);
-    return flat && *flat <= plan.pieceOf(store, podOf(tile), host);
+    return flat && *flat <= plan.pieceOf(store, podOf(tile), target);
   });
 }
 
@@ -84,10 +84,10 @@ RowLoop RowEmitter::planLoop(const Space &space,
   loop.vec = loopVec(tile.getVec(), host, space.local, stores, loop.masked);
   std::optional<int64_t> flat = RowPlan::flatSize(space.local);
   std::optional<int64_t> &chunks = loop.chunks;
-  if (shifted && flat == plan.widest()) {
+  if ((shifted || tailed) && flat == plan.widest()) {
     loop.vec = tile.getVec();
     loop.masked = true;
-    loop.shiftedWidth = *flat;
+    (shifted ? loop.shiftedWidth : loop.tailedWidth) = *flat;
   }
   if (!host && !loop.masked && flat)
     loop.pairedHead = plan.pairedHead(stores, loop.vec);
@@ -110,7 +110,7 @@ RowLoop RowEmitter::planLoop(const Space &space,
   // Of no chunks there is not even a first one.
   loop.unrolled = !split && slots > 0 && chunks && *chunks > 0 &&
                   loop.rounds <= slots && loop.vec == tile.getVec();
-  loop.batched = !host && (!loop.masked || loop.shiftedWidth);
+  loop.batched = !host && (!loop.masked || loop.knowsLanes());
 
   loop.slots = slots;
   if (split) {

@@ -11,6 +11,7 @@
 
 #include "RowPlan.h"
 #include "hk/Analysis/Alignment.h"
+#include "hk/Contract/Cost.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -247,6 +248,22 @@ int64_t RowPlan::shiftedVec() const {
       rowElementBytes() != 2 || width % 2 == 0 || width < kLeastShiftedWidth ||
       workPerElement() > kMostShiftedWork)
     return 0;
+  return hasPlainRows(/*halves=*/false) ? vec : 0;
+}
+
+int64_t RowPlan::tailedVec(const ::hk::Target &target) const {
+  int64_t width = widest(), vec = 16 / rowElementBytes();
+  // Half a vector is two accesses in place of one, an element many; what is
+  // computed of lanes that do not exist is lost.
+  bool pays = ::hk::boundByIssue(target) && width > vec &&
+              4 * commonVec(vec) <= vec &&
+              5 * width >= 4 * int64_t(llvm::alignTo(width, vec));
+  bool whole = rowSelections.empty() && !rowExchange && segmentSize() == 0;
+  return pays && whole && hasPlainRows(/*halves=*/true) ? vec : 0;
+}
+
+bool RowPlan::hasPlainRows(bool halves) const {
+  int64_t width = widest();
   // Every value has a whole row or one element of it, and a position in a row
   // is the same everywhere.
   auto isPlain = [&](Value value) {
@@ -256,14 +273,22 @@ int64_t RowPlan::shiftedVec() const {
     SmallVector<DimName> own = withoutOnes(local);
     return own.empty() || (own.size() == 1 && own[0] == width);
   };
+  auto isOfHalves = [&](Value value) {
+    return halves && isa<BlockArgument>(value) && isOfRows(value) &&
+           withoutOnes(dims.shape(value).drop_front(numRowDims())) ==
+               SmallVector<DimName>{2 * width};
+  };
   for (Operation &op : body().without_terminator()) {
     auto constant = dyn_cast<ConstantOp>(op);
+    auto gated = dyn_cast<GatedActivationOp>(op);
+    bool gates =
+        gated && !gated.getInterleaved() && isOfHalves(gated.getInput());
     bool known = constant ? constant.getValue().isSplat()
                           : isRecomputable(&op) || isWholeRow(&op);
     if (!known || llvm::any_of(op.getOpOperands(), isGathered) ||
-        !llvm::all_of(op.getOperands(), isPlain) ||
+        !llvm::all_of(op.getOperands().drop_front(gates ? 1 : 0), isPlain) ||
         !llvm::all_of(op.getResults(), isPlain))
-      return 0;
+      return false;
   }
   bool plainStores = llvm::all_of(rowStores, [](const RowStore &store) {
     return store.kind == StoreKind::Value &&
@@ -272,7 +297,7 @@ int64_t RowPlan::shiftedVec() const {
   bool packed = llvm::any_of(body().getArguments(), [](BlockArgument argument) {
     return isPacked(getElementTypeOrSelf(argument));
   });
-  return plainStores && !packed ? vec : 0;
+  return plainStores && !packed;
 }
 
 int64_t RowPlan::segmentSize() const {
@@ -408,7 +433,11 @@ int64_t RowPlan::pairedHead(ArrayRef<const RowStore *> stores, int vec) const {
 // Loops
 //===----------------------------------------------------------------------===//
 
-int64_t RowPlan::chunkOf(const RowStore &store, int tileVec, bool host) const {
+int64_t RowPlan::chunkOf(const RowStore &store, int tileVec,
+                         const ::hk::Target &target) const {
+  if (tileVec == tailedVec(target) && flatSize(store.local) == widest())
+    return tileVec;
+  bool host = target.arch == ::hk::Arch::Host;
   SmallVector<const RowStore *> loop;
   for (const RowStore &other : rowStores)
     if (sameSpace(store.local, other.local))
@@ -419,9 +448,10 @@ int64_t RowPlan::chunkOf(const RowStore &store, int tileVec, bool host) const {
 }
 
 int64_t RowPlan::pieceOf(const RowStore &store, const ::hk::RowTile &tile,
-                         bool host) const {
+                         const ::hk::Target &target) const {
+  bool host = target.arch == ::hk::Arch::Host;
   int64_t threads = host ? 1 : tile.threadsPerRow();
-  return threads * tile.slots * chunkOf(store, tile.vec, host);
+  return threads * tile.slots * chunkOf(store, tile.vec, target);
 }
 
 SmallVector<DimName> mlir::hk::withoutOnes(ArrayRef<DimName> local) {

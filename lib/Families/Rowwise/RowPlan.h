@@ -106,6 +106,11 @@ public:
   /// row (kernels/rowwise/shifted.h), where rows of an odd number of 16-bit
   /// elements allow that; 0: they do not.
   int64_t shiftedVec() const;
+  /// Elements of chunks of which the row's last one is partial by a number that
+  /// is known (kernels/rowwise/tails.h), where a chip that the vector unit
+  /// bounds accesses vectors at any element and no larger part of one divides
+  /// the row; 0: they do not.
+  int64_t tailedVec(const ::hk::Target &target) const;
   /// Whether `argument` has a whole row for each row of the kernel.
   bool isWholeRowOperand(BlockArgument argument) const;
   /// Size of the segments that statistics are computed of in place; 0: none.
@@ -133,10 +138,11 @@ public:
   int64_t statChunkBytes(int64_t vec) const;
 
   /// Elements of a chunk in the loop that `store` is part of.
-  int64_t chunkOf(const RowStore &store, int tileVec, bool host) const;
+  int64_t chunkOf(const RowStore &store, int tileVec,
+                  const ::hk::Target &target) const;
   /// Elements that `store` writes of the piece of a row that a block takes.
   int64_t pieceOf(const RowStore &store, const ::hk::RowTile &tile,
-                  bool host) const;
+                  const ::hk::Target &target) const;
 
   /// The fused operators.
   Block &body() const {
@@ -150,6 +156,10 @@ private:
   bool isOfRows(Value value) const;
   /// Bits of `argument` per element of a row.
   double bitsPerElement(BlockArgument argument) const;
+  /// Whether every value has a whole row or one element of it, at the same
+  /// place of the row everywhere, and none is packed. `halves`: a gate may have
+  /// both of its operand's from memory.
+  bool hasPlainRows(bool halves) const;
   void addStats(Operation &op);
   void addStore(unsigned index, Value value);
   /// Whether the statistics of `op` are of a whole row.

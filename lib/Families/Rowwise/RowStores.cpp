@@ -89,8 +89,20 @@ void RowEmitter::emitCacheWrite(const RowStore &store, const Position &position,
     out.remember(memo, out.define(depth, "slot", scalarCast("i64", index)));
   }
   std::string slot = out.recall(memo)->text;
+  DimName chunk = dims.shape(write.getCache()).back();
+  bool sideBySide =
+      elementDims.back() + 1 == dims.shape(write.getCache()).size() &&
+      (elementDims.size() == 1 ||
+       (chunk % vec == 0 && position.back().isMultipleOf(vec)));
   // Before the slot is tested: lanes without one may have to exchange values.
-  (void)pull(store.value, position, vec);
+  Stored stored;
+  Expr value;
+  if (sideBySide)
+    value = pullUnrounded(store.value, position, vec, stored);
+  if (stored.rounded)
+    value = pull(store.value, position, vec);
+  else
+    value = out.define(out.depth(), "v", value);
   out.openIf(slot + " >= 0 && " + slot + " < i64(" + capacity + ")",
              Hoist::Freely);
   Position own(dims.shape(write.getCache()).size(), constant(0));
@@ -110,13 +122,9 @@ void RowEmitter::emitCacheWrite(const RowStore &store, const Position &position,
   own[0] = part("a", " / ");
   place(rowDims, part("b", " % "));
   own[write.getHeadDim()] = position[position.size() - 2];
-  DimName chunk = dims.shape(write.getCache()).back();
-  bool sideBySide = elementDims.back() + 1 == own.size() &&
-                    (elementDims.size() == 1 ||
-                     (chunk % vec == 0 && position.back().isMultipleOf(vec)));
   if (sideBySide) {
     place(elementDims, position.back());
-    this->store(store.operand, own, vec, pull(store.value, position, vec));
+    this->store(store.operand, own, vec, value, stored);
   } else {
     storeByElement(store, position, vec, [&](ArrayRef<AffineExpr> from) {
       place(elementDims, from.back());

@@ -227,7 +227,11 @@ static int64_t maxSlotsOf(const RowPlan &plan, const Target &target,
   int64_t more = ::hk::boundByIssue(target) ? 2 : 1;
   if (plan.stats().empty())
     return work <= 6 ? 4 : work <= 16 ? 2 : 1;
+  // A third statistic is of what the second phase keeps; where the vector unit
+  // bounds, registers are cheaper than lanes without a chunk.
   int64_t kept = std::max<int64_t>(1, plan.stats().size());
+  if (::hk::boundByIssue(target))
+    kept = std::min<int64_t>(kept, 2);
   int64_t slots = std::max<int64_t>(1, kMaxKept / vec / kept);
   int64_t most = work <= 12 ? slots : work <= 24 ? 2 * more : more * more;
   return std::min(slots, most);
@@ -283,7 +287,9 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
                                         int64_t asked) {
   SmallVector<RankedTile> tiles;
   int64_t width = plan.widest();
-  int64_t vec = shifted ? shifted : plan.commonVec(16 / plan.rowElementBytes());
+  int64_t vec = shifted ? shifted : plan.tailedVec(target);
+  if (vec == 0)
+    vec = plan.commonVec(16 / plan.rowElementBytes());
   bool wholeRows = !plan.stats().empty();
   int64_t maxSlots = maxSlotsOf(plan, target, vec);
   if (width == 0) {

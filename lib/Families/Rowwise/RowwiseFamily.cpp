@@ -181,11 +181,10 @@ static LaunchDims gridOf(const RowPlan &plan, const RankedTile &ranked,
     grid.condition = launch.isAtMost(rows, ranked.maxRows);
   if (!splitsRows(plan))
     return grid;
-  bool host = target.arch == ::hk::Arch::Host;
   Value widest;
   for (const RowStore &store : plan.stores()) {
     Value pieces = launch.ceilDivide(launch.product(store.local),
-                                     plan.pieceOf(store, tile, host));
+                                     plan.pieceOf(store, tile, target));
     widest = widest ? launch.larger(widest, pieces) : pieces;
   }
   if (widest && piecesFirst(plan, target))

@@ -28,6 +28,7 @@
 #include "kernels/rowwise/mx.h"
 #include "kernels/rowwise/shifted.h"
 #include "kernels/rowwise/slices.h"
+#include "kernels/rowwise/tails.h"
 
 namespace hk {
 
