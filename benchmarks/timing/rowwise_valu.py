@@ -27,6 +27,7 @@ import math
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,9 @@ LIMIT = 0.85
 CHIPS = {"gfx942": (304, 2.1e9, 6.0e12), "gfx950": (256, 2.4e9, 8.0e12)}
 SELECTIONS = ("topk", "group_limit", "bitmatrix")
 CLASSES = ("main", "narrow", "selection", "small")
+#: Arguments of one f32 that are positive in every use: random ones may be negative, and then so is
+#: each scale, which takes the way for what is no scale.
+BOUNDS, BOUND = ("ub",), 3.0
 #: Bytes of a launch of static sizes.
 SMALL = 1 << 20
 #: More rows than any chip has compute units, and rows beyond which a call takes too long.
@@ -171,6 +175,14 @@ def rowwise_kernels(library, described):
     return found
 
 
+def write_number(path, value):
+    """A NumPy file of one f32."""
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"
+    header += " " * (-(11 + len(header)) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+                     struct.pack("<f", value))
+
+
 def measure_module(source, chip, rows, folder):
     library = f"{folder}/{source.stem}.{chip}.so"
     directive = module_calls.directives(source)
@@ -181,9 +193,14 @@ def measure_module(source, chip, rows, folder):
     described = json.loads(output("hk-run", library, "--info", env=environment))
     kernels = rowwise_kernels(library, described)
     calls = {}
+    bound = pathlib.Path(folder) / "bound.npy"
+    write_number(bound, BOUND)
+    bounds = {f["name"]: [f"--input={a['name']}={bound}" for a in f["arguments"] if a["name"] in BOUNDS]
+              for f in described["functions"]}
     for options, _ in module_calls.calls(directive, described, chip) if kernels else []:
         if options[-1] == "--data=normal":
-            calls.setdefault(options[0].split("=")[1], []).append(options)
+            function = options[0].split("=")[1]
+            calls.setdefault(function, []).append([*options, *bounds[function]])
     for function, mine in calls.items():
         yield from measure_function(library, function, largest_case(mine), chip, rows, kernels)
 
