@@ -114,7 +114,8 @@ struct Sm90Calibration {
   static constexpr double kWideShare = 1.5, kShallow = 1.08;
   /// What two blocks of two warpgroups a unit gain where they fill all places
   /// in every round but for some of this share, and lose in a round where they
-  /// do not, or where others have B's rows, too (h200-gemm.md).
+  /// do not, where others have B's rows, too, or with 33 of 64 rows
+  /// (h200-gemm.md).
   static constexpr double kFilledRound = 0.9, kFilledMicroseconds = 2.0;
   /// Time of such products in tiles of more than one warpgroup.
   static constexpr double kSkinnyWide = 1.012;
