@@ -237,9 +237,11 @@ constexpr double groupedSkinnyMicroseconds(const Target &target,
   uneven = uneven < C::kMostUneven ? uneven : C::kMostUneven;
   double memory = gemmBytes(shape, size) /
                   (target.memoryGBps * 1e3 * C::kLineMemory) * uneven;
-  return target.launchMicroseconds + C::kGroupedSkinnyMicroseconds +
-         costMax(block, memory) + rounds * tile.wn * C::kPartMicroseconds +
-         (tile.bn > 16 ? C::kWideGroupMicroseconds : 0);
+  double work = C::kGroupedSkinnyMicroseconds + costMax(block, memory) +
+                rounds * tile.wn * C::kPartMicroseconds +
+                (tile.bn > 16 ? C::kWideGroupMicroseconds : 0);
+  // However few the bytes: bounds, and what they lead to.
+  return target.launchMicroseconds + costMax(work, 2 * kMemoryMicroseconds);
 }
 
 /// A product of f32 in cells of registers: the multiply-adds of the busiest
