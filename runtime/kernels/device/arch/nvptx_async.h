@@ -327,6 +327,18 @@ HK_DEV f32x4 readLds16From(u32 at) {
   return {a, b, c, d};
 }
 
+/// 16 bytes of memory that are read once, or zeros. Volatile: loads are asked
+/// for where they are written, ahead of the products.
+HK_DEV u32x4 loadOnceOrZeros(u64 from, bool valid) {
+  u32 a = 0, b = 0, c = 0, d = 0;
+  asm volatile("{\n.reg .pred valid;\nsetp.ne.u32 valid, %5, 0;\n"
+               "@valid ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, "
+               "[%4];\n}"
+               : "+r"(a), "+r"(b), "+r"(c), "+r"(d)
+               : "l"(from), "r"(u32(valid)));
+  return {a, b, c, d};
+}
+
 /// The two halves of beginAfterLast().
 HK_DEV void letNextBegin() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
