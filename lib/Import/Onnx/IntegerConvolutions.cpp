@@ -38,17 +38,7 @@ static FailureOr<Tensor> padded(Node &node, const Operand &operand,
     return padded(node, x, dim, before, after,
                   operand.zeros ? double(operand.zeros->integer(0)) : 0.0);
   HK_TRY(value, node.cast(*operand.zero, kInt8));
-  SmallVector<Tensor> parts;
-  if (before) {
-    HK_TRY(front, filledLike(node, x, dim, before, value));
-    parts.push_back(front);
-  }
-  parts.push_back(x);
-  if (after) {
-    HK_TRY(behind, filledLike(node, x, dim, after, value));
-    parts.push_back(behind);
-  }
-  return node.concat(dim, parts);
+  return padded(node, x, dim, before, after, value);
 }
 
 /// The rows and zero points of a group of the weight [M, C, taps].

@@ -74,9 +74,10 @@ static FailureOr<Tensor> placesOf(Node &node, const Tensor &x, int64_t dim,
   return node.reshape(numbers, shape);
 }
 
-FailureOr<Tensor> mlir::hk::importer::filledLike(Node &node, const Tensor &x,
-                                                 int64_t dim, int64_t count,
-                                                 const Tensor &value) {
+/// As many copies of the number `value` as x has elements but that its dim
+/// `dim` has `count`.
+static FailureOr<Tensor> filledLike(Node &node, const Tensor &x, int64_t dim,
+                                    int64_t count, const Tensor &value) {
   Shape shape(x.rank(), Size(1));
   shape[dim] = count;
   HK_TRY(made, node.expand(value, shape));
@@ -91,6 +92,23 @@ FailureOr<Tensor> mlir::hk::importer::filledLike(Node &node, const Tensor &x,
     number = wider;
   }
   return node.cast(number, x.dtype);
+}
+
+FailureOr<Tensor> mlir::hk::importer::padded(Node &node, const Tensor &x,
+                                             int64_t dim, int64_t before,
+                                             int64_t after,
+                                             const Tensor &value) {
+  SmallVector<Tensor> parts;
+  if (before) {
+    HK_TRY(front, filledLike(node, x, dim, before, value));
+    parts.push_back(front);
+  }
+  parts.push_back(x);
+  if (after) {
+    HK_TRY(behind, filledLike(node, x, dim, after, value));
+    parts.push_back(behind);
+  }
+  return node.concat(dim, parts);
 }
 
 /// The `count` elements in front of or behind those of a dim that mode 'edge',
@@ -129,26 +147,16 @@ static FailureOr<Tensor> padDim(Node &node, const Tensor &x, int64_t dim,
                                 const std::optional<Tensor> &value,
                                 std::optional<double> number) {
   HK_TRY(made, cut(node, x, dim, edges));
-  SmallVector<Tensor> parts;
   if (mode == "constant") {
     auto isKnown = [](const Size &size) { return size.getConstant(); };
     if (number &&
         llvm::all_of(ArrayRef<Size>(made.shape).drop_front(dim), isKnown))
       return padded(node, made, dim, edges.before, edges.after, *number);
-    if (edges.before) {
-      HK_TRY(front, filledLike(node, made, dim, edges.before, *value));
-      parts.push_back(front);
-    }
-    parts.push_back(made);
-    if (edges.after) {
-      HK_TRY(behind, filledLike(node, made, dim, edges.after, *value));
-      parts.push_back(behind);
-    }
-    return node.concat(dim, parts);
+    return padded(node, made, dim, edges.before, edges.after, *value);
   }
   HK_TRY(front, repeated(node, made, dim, edges.before, true, mode));
   HK_TRY(behind, repeated(node, made, dim, edges.after, false, mode));
-  parts = front;
+  SmallVector<Tensor> parts = front;
   parts.push_back(made);
   parts.append(behind);
   return node.concat(dim, parts);

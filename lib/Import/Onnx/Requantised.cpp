@@ -114,19 +114,12 @@ static LogicalResult qlinearSoftmax(Node &node) {
   return requantised(node, made, 3, 0);
 }
 
-static LogicalResult qlinearGlobalAverage(Node &node) {
-  if (failed(node.only("channels_last", 0, "channels are dim 1")))
-    return failure();
-  HK_TRY(x, valueOf(node, 0));
-  HK_TRY(made, averageBehind(node, x));
-  return requantised(node, made, 3, 0);
-}
-
+template <FailureOr<Tensor> (*AVERAGE)(Node &, const Tensor &)>
 static LogicalResult qlinearAverage(Node &node) {
   if (failed(node.only("channels_last", 0, "channels are dim 1")))
     return failure();
   HK_TRY(x, valueOf(node, 0));
-  HK_TRY(made, averagePooled(node, x));
+  HK_TRY(made, AVERAGE(node, x));
   return requantised(node, made, 3, 0);
 }
 
@@ -156,9 +149,9 @@ ArrayRef<Operator> mlir::hk::importer::requantisedOperators() {
       {kMs, "QLinearLeakyRelu", 1, 4, 5, qlinearLeakyRelu, ""},
       {kMs, "QLinearSoftmax", 1, 4, 5, qlinearSoftmax,
        "below opset 13 along the last axis"},
-      {kMs, "QLinearGlobalAveragePool", 1, 4, 5, qlinearGlobalAverage,
+      {kMs, "QLinearGlobalAveragePool", 1, 4, 5, qlinearAverage<averageBehind>,
        "channels as dim 1"},
-      {kMs, "QLinearAveragePool", 1, 4, 5, qlinearAverage,
+      {kMs, "QLinearAveragePool", 1, 4, 5, qlinearAverage<averagePooled>,
        "channels as dim 1; a padded dim of known size"},
       {kMs, "QLinearConcat", 1, 5, kAny, qlinearConcat, ""},
   };

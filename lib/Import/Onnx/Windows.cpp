@@ -131,24 +131,6 @@ FailureOr<Tensor> mlir::hk::importer::channelsSecond(Node &node,
   return node.transpose(x, order);
 }
 
-/// The same over dims whose sizes only a call tells: numbers are joined.
-static FailureOr<Tensor> joinedPads(Node &node, const Tensor &x, int64_t dim,
-                                    int64_t before, int64_t after,
-                                    double value) {
-  HK_TRY(number, node.scalar(value, x.dtype));
-  SmallVector<Tensor> parts;
-  if (before) {
-    HK_TRY(front, filledLike(node, x, dim, before, number));
-    parts.push_back(front);
-  }
-  parts.push_back(x);
-  if (after) {
-    HK_TRY(behind, filledLike(node, x, dim, after, number));
-    parts.push_back(behind);
-  }
-  return node.concat(dim, parts);
-}
-
 /// hk.pad appends to the last dim; what goes in front is cut off and joined
 /// again.
 FailureOr<Tensor> mlir::hk::importer::padded(Node &node, const Tensor &x,
@@ -159,8 +141,10 @@ FailureOr<Tensor> mlir::hk::importer::padded(Node &node, const Tensor &x,
   int64_t rest = 1;
   for (const Size &size : ArrayRef<Size>(x.shape).drop_front(dim)) {
     std::optional<int64_t> known = size.getConstant();
-    if (!known)
-      return joinedPads(node, x, dim, before, after, value);
+    if (!known) { // only a call tells
+      HK_TRY(number, node.scalar(value, x.dtype));
+      return padded(node, x, dim, before, after, number);
+    }
     rest *= *known;
   }
   int64_t size = *x.shape[dim].getConstant();

@@ -47,10 +47,9 @@ FailureOr<Tensor> channelsSecond(Node &node, const Tensor &x);
 /// `value` in front of and behind the elements of a dim.
 FailureOr<Tensor> padded(Node &node, const Tensor &x, int64_t dim,
                          int64_t before, int64_t after, double value);
-/// As many copies of the number `value` as x has elements but that its dim
-/// `dim` has `count`.
-FailureOr<Tensor> filledLike(Node &node, const Tensor &x, int64_t dim,
-                             int64_t count, const Tensor &value);
+/// The same of a number that a call may tell, over dims of any sizes.
+FailureOr<Tensor> padded(Node &node, const Tensor &x, int64_t dim,
+                         int64_t before, int64_t after, const Tensor &value);
 /// The elements of a window along a dim, one tensor each.
 FailureOr<SmallVector<Tensor>> tapsOf(Node &node, const Tensor &x, int64_t dim,
                                       const Window &window);
