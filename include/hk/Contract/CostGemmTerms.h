@@ -61,7 +61,8 @@ constexpr GemmBlocks gemmBlocks(const Target &target, const GemmTile &tile,
   if (size.block == 0)
     return {ceilDiv(double(size.m), tile.bm) * columns * double(size.batches),
             1};
-  int64_t together = blocksOfTile(target, tile.bm, size.block);
+  int64_t together =
+      blocksOfTile(takesRunsOfBlocks(target), tile.bm, size.block);
   double each = ceilDiv(double(size.m), double(size.block));
   double tiles = ceilDiv(each * double(size.batches), double(together)) *
                  double(tilesOfBlock(tile.bm, size.block));

@@ -27,12 +27,10 @@ constexpr int64_t blocksOfRun(int64_t bm, int64_t block) {
   return bm > block ? bm / block : 1;
 }
 
-/// Neighbouring blocks, of any groups, that a tile of loop `blocks` takes.
-constexpr int64_t blocksOfTile(const Target &target, int64_t bm,
-                               int64_t block) {
-  return takesRunsOfBlocks(target) && bm >= kLeastRowsOfRuns
-             ? blocksOfRun(bm, block)
-             : 1;
+/// Neighbouring blocks, of any groups, that a tile of loop `blocks` takes;
+/// `runs`: takesRunsOfBlocks of the target.
+constexpr int64_t blocksOfTile(bool runs, int64_t bm, int64_t block) {
+  return runs && bm >= kLeastRowsOfRuns ? blocksOfRun(bm, block) : 1;
 }
 
 /// Whether blocks for the rows of the result that no place names are counted

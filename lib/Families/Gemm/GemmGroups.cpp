@@ -112,7 +112,9 @@ void GroupGrid::setGrid(LaunchBuilder &launch, const ::hk::Target &target,
   }
   if (blocks) {
     Value tiles = launch.ceilDivide(launch.size(places), block);
-    if (int64_t most = ::hk::blocksOfTile(target, bm, block); most > 1)
+    if (int64_t most =
+            ::hk::blocksOfTile(::hk::takesRunsOfBlocks(target), bm, block);
+        most > 1)
       tiles = launch.ceilDivide(tiles, most);
     // And the rows that no place names.
     Value unnamed = launch.ceilDivide(products(launch), bm);

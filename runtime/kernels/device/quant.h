@@ -156,7 +156,8 @@ template <MxRounding R, DType D> HK_DEV i32 mxScaleByte(float amax) {
     constexpr float limit = float(info(D).maxFinite);
     byte = quotientExponent<R == MxRounding::Ceil>(amax, limit);
   } else {
-    u32 bits = bitCast<u32>(amax / float(info(D).maxFinite));
+    constexpr float limit = float(info(D).maxFinite);
+    u32 bits = bitCast<u32>(amax / limit);
     byte = i32((bits + (R == MxRounding::Ceil ? 0x7FFFFFu : 0u)) >> 23);
   }
   return byte < 0 ? 0 : byte > 254 ? 254 : byte;

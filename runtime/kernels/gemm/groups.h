@@ -70,13 +70,16 @@ struct GroupArgs {
 /// Makes the matrix of B that of a group.
 template <class B>
 HK_DEV void chooseMatrix(GemmArgs &args, const GroupArgs &groups, i64 group) {
-  args.b.data += u64(group * groups.stride * info(B::kMem).bits / 8);
-  if constexpr (B::Decode::kHasScales)
-    args.b.decode.data +=
-        u64(group * groups.strideDecode * info(B::Decode::kScale).bits / 8);
-  if constexpr (B::Decode::kHasZeros)
-    args.b.zeros.data +=
-        u64(group * groups.strideZeros * info(B::Decode::kZero).bits / 8);
+  constexpr i64 bits = info(B::kMem).bits;
+  args.b.data += u64(group * groups.stride * bits / 8);
+  if constexpr (B::Decode::kHasScales) {
+    constexpr i64 bits = info(B::Decode::kScale).bits;
+    args.b.decode.data += u64(group * groups.strideDecode * bits / 8);
+  }
+  if constexpr (B::Decode::kHasZeros) {
+    constexpr i64 bits = info(B::Decode::kZero).bits;
+    args.b.zeros.data += u64(group * groups.strideZeros * bits / 8);
+  }
   args.b.fold.data += u64(group * groups.strideFold * 4);
 }
 
@@ -102,7 +105,7 @@ template <class Groups> struct GroupSchedule {
     i64 tiles = placeTiles(args, bm);
     if constexpr (kForm == GroupForm::Blocks) {
       i64 unnamed = (rows + bm - 1) / bm;
-      if (packsUnnamedRows(kTarget))
+      if constexpr (packsUnnamedRows(kTarget))
         unnamed = (unnamed + columns - 1) / columns;
       tiles += unnamed;
     }
@@ -163,7 +166,8 @@ template <class Groups> struct GroupSchedule {
 
 private:
   HK_MEM static constexpr i64 blocksIn(i64 bm) {
-    return blocksOfTile(kTarget, bm, Groups::kBlock);
+    constexpr bool runs = takesRunsOfBlocks(kTarget);
+    return blocksOfTile(runs, bm, Groups::kBlock);
   }
   HK_MEM static i64 blockTiles(const GroupArgs &args, i64 bm) {
     i64 blocks = (args.places + Groups::kBlock - 1) / Groups::kBlock;

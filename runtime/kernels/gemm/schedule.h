@@ -47,9 +47,11 @@ struct TileIndex {
 };
 HK_DEV TileIndex tileOf(BlockId block, i64 mTiles, i64 nTiles, i64 ordered) {
   constexpr u32 group = 8, run = 32;
+  // A constant, or the table of targets becomes data of the kernel.
+  constexpr auto caches = l2Caches(kTarget);
   u32 linear = block.x + u32(nTiles) * block.y;
   if (u32 count = u32(ordered) * u32(nTiles); linear < count)
-    linear = placeInCache(linear, count, l2Caches(kTarget), run);
+    linear = placeInCache(linear, count, caches, run);
   u32 perGroup = group * u32(nTiles), first = linear / perGroup * group;
   u32 rows = u32(mTiles) - first < group ? u32(mTiles) - first : group;
   u32 in = linear % perGroup;

@@ -5,8 +5,8 @@
 #
 # Compares what the code objects of test/Modules say with the golden files in budgets/, one
 # per chip and family, a line per kernel. A kernel that takes more fails, one that takes less
-# does too, so that the files stay true; SLACK says how little does not count. After a change
-# that is meant, in a built tree:
+# does too, so that the files stay true; SLACK says how little does not count. No kernel may
+# hold data, as a table that it reads at run time. After a change that is meant, in a built tree:
 #
 #     python3 test/Families/Inputs/budget.py --write [--only=EXPRESSION]
 #
@@ -78,7 +78,7 @@ def measure(kernel, target):
     row["valu"] += row["acc"]
     row.update(waves=f"{kernel.waves(target):g}", vgpr=kernel.vgprs, agpr=kernel.agprs, sgpr=kernel.sgprs,
                spill=kernel.spills, scratch=kernel.scratch, lds=kernel.lds, part="loop" if loop else "all",
-               bytes=kernel.code[-1].address + 4 - kernel.code[0].address)
+               data=" ".join(kernel.data), bytes=kernel.code[-1].address + 4 - kernel.code[0].address)
     row["v/mfma"] = f"{row['valu'] / row['mfma']:.1f}" if row["mfma"] else "-"
     return row
 
@@ -183,6 +183,9 @@ def differences(old, new):
         if abs(now - was) > max(share * was, number):
             words.append(f"{column} {old[column]} -> {new[column]}")
             worse |= (now > was) != (column in MORE_IS_BETTER)
+    if new["data"]:  # no line allows any
+        words.append(f"data {new['data']}")
+        worse = True
     return words, worse
 
 

@@ -59,6 +59,7 @@ class Kernel:
     spills: int  # registers, vector and scalar
     scratch: int  # bytes of a lane
     code: list = field(default_factory=list)
+    data: list = field(default_factory=list)  # names of constants in memory, which no kernel should need
 
     def accesses(self):
         """Bytes of its global accesses."""
@@ -85,10 +86,24 @@ def instructions(listing):
     return code
 
 
+#: The one constant that kernels read, zeros for rows that are none, and what is no data of a kernel.
+KNOWN_DATA = re.compile(r"kZeroChunk|\.kd$|^__hip_cuid_")
+
+
+def data_of(paths):
+    """By kernel, the names of the data in its code object."""
+    found = {}
+    for part in output("llvm-readelf", "--dyn-syms", "--wide", *paths).split("\nFile: "):
+        names = re.findall(r" OBJECT .* (\S+)$", part, re.M)
+        data = sorted({name for name in names if not KNOWN_DATA.search(name)})
+        found.update((name[:-3], data) for name in names if name.endswith(".kd"))
+    return found
+
+
 def kernels_of(paths):
     """The kernels of code objects by name; how their metadata counts is in AMDGPUUsage."""
     found = {}
-    code = instructions(output("llvm-objdump", "-d", *paths))
+    code, data = instructions(output("llvm-objdump", "-d", *paths)), data_of(paths)
     for part in re.split(r"\n  - (?=\.)", output("llvm-readelf", "--notes", *paths))[1:]:
         name = re.search(r"\.name: +(hk_\w+)", part)
         if not name:
@@ -100,7 +115,7 @@ def kernels_of(paths):
         found[name[1]] = Kernel(name[1], number("vgpr_count"), number("agpr_count"), number("sgpr_count"),
                                 number("max_flat_workgroup_size"), number("group_segment_fixed_size"),
                                 number("vgpr_spill_count") + number("sgpr_spill_count"),
-                                number("private_segment_fixed_size"), code[name[1]])
+                                number("private_segment_fixed_size"), code[name[1]], data[name[1]])
     return found
 
 
