@@ -37,8 +37,8 @@ struct Target {
   /// Vector registers per lane of a SIMD (AMD: VGPR + AGPR of the unified
   /// file).
   int32_t vgprs;
-  /// Rows, columns and K of the bf16 matrix instruction a fragment is built on.
-  int32_t mmaM, mmaN, mmaK;
+  /// Rows of the bf16 matrix instruction a fragment is built on.
+  int32_t mmaM;
   /// Widest copy from global memory straight into LDS, bytes; 0 if none.
   int32_t directToLds;
   /// LDS read that transposes 16-bit elements.
@@ -68,64 +68,18 @@ struct Target {
 /// which nobody here has measured. `tiny` is a fake chip for tests: gfx942 with
 /// 8 KiB.
 inline constexpr Target kTargets[] = {
-    {"host", Arch::Host, Fp8Flavour::Ocp, 1, 1, 1 << 20, 32, 8, 16, 1, 0, false,
-     false, 1, 64, 2, 20.0, 0.15, 2.0},
-    {"gfx942",
-     Arch::Gfx942,
-     Fp8Flavour::Fnuz,
-     64,
-     1024,
-     65536,
-     512,
-     32,
-     32,
-     8,
-     4,
-     false,
-     false,
-     32,
-     128,
-     304,
-     6000.0,
-     1307.4,
-     5.0,
-     "mi325x"},
-    {"gfx950", Arch::Gfx950, Fp8Flavour::Ocp,
-     64,       1024,         163840,
-     512,      32,           32,
-     16,       16,           true,
-     true,     64,           128,
-     256,      8000.0,       2500.0,
-     5.0,      "mi355x"},
-    {"gfx1100",
-     Arch::Gfx1100,
-     Fp8Flavour::Ocp,
-     32,
-     1024,
-     65536,
-     256,
-     16,
-     16,
-     16,
-     0,
-     false,
-     false,
-     32,
-     128,
-     96,
-     960.0,
-     122.8,
-     5.0,
-     "rx7900xtx"},
-    {"sm_90a", Arch::Sm90a, Fp8Flavour::Ocp,
-     32,       1024,        232448,
-     255,      16,          8,
-     16,       16,          true,
-     false,    32,          128,
-     132,      4800.0,      989.0,
-     3.0,      "h200"},
-    {"tiny", Arch::Tiny, Fp8Flavour::Fnuz, 64, 1024, 8192, 512, 32, 32, 8, 4,
-     false, false, 32, 128, 4, 100.0, 10.0, 5.0},
+    {"host", Arch::Host, Fp8Flavour::Ocp, 1, 1, 1 << 20, 32, 8, 0, false, false,
+     1, 64, 2, 20.0, 0.15, 2.0},
+    {"gfx942", Arch::Gfx942, Fp8Flavour::Fnuz, 64, 1024, 65536, 512, 32, 4,
+     false, false, 32, 128, 304, 6000.0, 1307.4, 5.0, "mi325x"},
+    {"gfx950", Arch::Gfx950, Fp8Flavour::Ocp, 64, 1024, 163840, 512, 32, 16,
+     true, true, 64, 128, 256, 8000.0, 2500.0, 5.0, "mi355x"},
+    {"gfx1100", Arch::Gfx1100, Fp8Flavour::Ocp, 32, 1024, 65536, 256, 16, 0,
+     false, false, 32, 128, 96, 960.0, 122.8, 5.0, "rx7900xtx"},
+    {"sm_90a", Arch::Sm90a, Fp8Flavour::Ocp, 32, 1024, 232448, 255, 16, 16,
+     true, false, 32, 128, 132, 4800.0, 989.0, 3.0, "h200"},
+    {"tiny", Arch::Tiny, Fp8Flavour::Fnuz, 64, 1024, 8192, 512, 32, 4, false,
+     false, 32, 128, 4, 100.0, 10.0, 5.0},
 };
 
 constexpr bool sameName(const char *a, const char *b) {
