@@ -148,6 +148,12 @@ def view(value: typing.Any) -> View:
                           f"got {type(value).__name__}")
 
 
+def is_recorded(value: typing.Any) -> bool:
+    """Whether PyTorch's autograd expects to see every write into this tensor."""
+    return (getattr(value, "requires_grad", False) is True and "torch" in sys.modules
+            and sys.modules["torch"].is_grad_enabled())
+
+
 def as_argument(value: View, dtype: _dtypes.DType) -> View:
     """Raw unsigned bits stand for a type that the library lacks; bytes hold two elements of 4 bits each."""
     if value.code != _UNSIGNED or dtype.numpy is not None:

@@ -59,6 +59,11 @@ class _Frame:
         if view.read_only and argument.role != "input":
             raise InvalidArgument(f"function '{self.function.name}', {argument.role} "
                                   f"'{argument.name}': it is written, and the tensor is read-only")
+        if argument.role != "input" and _dlpack.is_recorded(value):
+            raise InvalidArgument(f"function '{self.function.name}', {argument.role} "
+                                  f"'{argument.name}': it is written, and the tensor requires a "
+                                  "gradient, which PyTorch would compute without knowing of the "
+                                  "write; give tensor.detach(), or call within torch.no_grad()")
         tensor.data = view.data
         tensor.device_type, tensor.device_id = view.device
         tensor.ndim, tensor.code, tensor.bits = rank, view.code, view.bits

@@ -75,6 +75,24 @@ def test_out_and_states(module):
     assert cache.sum() == x[:2].sum()
 
 
+def test_written_tensors_that_need_gradients(module):
+    """As PyTorch refuses out= there: its graph would not know of the write."""
+    torch = pytest.importorskip("torch")
+    x, out = torch.from_numpy(numbers(2)), torch.zeros(2, 8, requires_grad=True)
+    text = r"output 'sum': it is written, and the tensor requires a gradient.*tensor\.detach\(\)"
+    for call in (module.add, module.add.bind):
+        with pytest.raises(hk.InvalidArgument, match=text):
+            call(x, x, out=out)
+    cache = torch.nn.Parameter(torch.zeros(2, 4, 1, 8))
+    with pytest.raises(hk.InvalidArgument, match=r"state '.*': it is written"):
+        module.store(x[:, None], torch.tensor([7, 0], dtype=torch.int32), cache)
+    assert not out.any() and not cache.any()
+    module.add(torch.nn.Parameter(x), x, out=out.detach())
+    with torch.no_grad():
+        module.add(x, x, out=out)
+    assert torch.equal(out.detach(), 2 * x)
+
+
 def test_bind(module):
     x, y = numbers(2), numbers(2)
     step = module.add.bind(x=x, y=y)

@@ -144,6 +144,28 @@ void Session::describeArguments() {
   requireKnown(options.outputs, "--output", argNames, "argument");
   requireKnown(options.ranges, "--range", argNames, "argument");
   requireKnown(options.dims, "--dim", sizeNames, "dynamic size");
+  requireDrawnIntegers();
+}
+
+/// A range that no input takes is an error, not silence.
+void Session::requireDrawnIntegers() const {
+  for (const Argument &arg : args) {
+    if (!options.ranges.count(arg.name))
+      continue;
+    std::string start = "--range=" + arg.name + ": expected ";
+    if (arg.role == Role::Output)
+      throw Failure(start + "an input or a state, but '" + arg.name +
+                    "' is an output");
+    if (options.inputs.count(arg.name))
+      throw Failure(start + "a random input, but --input=" + arg.name +
+                    " gives its values; leave one of them out");
+    if (info(arg.before.dtype).isFloat)
+      throw Failure(start + "an input of integers, but '" + arg.name + "' is " +
+                    info(arg.before.dtype).name +
+                    "; choose values of floats with --data, or give them with "
+                    "--input=" +
+                    arg.name + "=X.npy");
+  }
 }
 
 /// The file that was given, then those that the module names.
