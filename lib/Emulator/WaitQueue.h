@@ -10,6 +10,10 @@
 // Loads and stores retire in order on vmcnt. On lgkmcnt LDS operations retire
 // in order but scalar loads do not, so while one is outstanding only a wait
 // for zero retires anything (CDNA3 ISA 4.4).
+// A counter holds no more than its largest value: the instruction that would
+// pass it does not issue before older ones are done (docs/emulator.md). So
+// where operations retire in order, those behind which that many were issued
+// are done without a wait.
 //
 //===----------------------------------------------------------------------===//
 #ifndef HK_LIB_EMULATOR_WAITQUEUE_H
@@ -21,6 +25,10 @@
 #include <vector>
 
 namespace hk::emu {
+
+/// The most operations that a wave has under way on a counter: six bits of
+/// vmcnt, four of lgkmcnt.
+constexpr size_t kMaxVm = 63, kMaxLgkm = 15;
 
 enum class Pending : uint8_t { VmLoad, VmStore, VmToLds, Lds, Smem, Flat };
 

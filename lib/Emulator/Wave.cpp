@@ -231,6 +231,9 @@ void issueVm(Wave &w, Pending kind, unsigned reg, unsigned count,
   e.count = uint8_t(count);
   // A flat access counts in both; its part in LDS is over with lgkmcnt.
   bool flat = kind == Pending::Flat;
+  waitVm(w, kMaxVm - 1);
+  if (flat)
+    waitLgkm(w, kMaxLgkm - 1);
   e.touch = flat ? -1 : touch;
   w.vm.push(e);
   setPending(w, e, true);
@@ -251,6 +254,7 @@ void issueLgkm(Wave &w, Pending kind, bool sgpr, unsigned reg, unsigned count,
   e.reg = uint16_t(reg);
   e.count = uint8_t(count);
   e.touch = touch;
+  waitLgkm(w, kMaxLgkm - 1);
   w.lgkm.push(e);
   setPending(w, e, true);
   w.anyPending = true;

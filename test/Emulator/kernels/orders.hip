@@ -335,6 +335,47 @@ KERNEL void overwrites_load(float *out, const float *in, int n) {
                : "v"(tid() * 4), "s"(in));
   out[tid()] = v;
 }
+// A load is done when as many younger ones have been issued as the counter
+// counts: 15 of LDS, 63 of memory.
+KERNEL void lds_load_behind(float *out, const float *in, int n) {
+  SHARED int words[256];
+  words[tid()] = tid();
+  barrier();
+  int a, b;
+  asm volatile("ds_read_b32 %0, %2\n"
+               ".rept %4\n ds_read_b32 %1, %2\n .endr\n"
+               "s_waitcnt vmcnt(0)\n v_add_u32 %0, %0, %0\n"
+               "s_waitcnt lgkmcnt(0)"
+               : "=&v"(a), "=&v"(b)
+               : "v"(LDS(words + tid())), "v"(words), "n"(BAD ? 14 : 15)
+               : "memory");
+  out[tid()] = a ^ b;
+}
+// A scalar load may be done before any of them.
+KERNEL void lds_load_behind_scalar(float *out, const float *in, int n) {
+  SHARED int words[256];
+  words[tid()] = tid();
+  barrier();
+  int a, b, c;
+  asm volatile("s_load_dword %2, %5, 0x0\n" ONLY_GOOD(
+                   "s_waitcnt lgkmcnt(0)\n") "ds_read_b32 %0, %3\n"
+                                             ".rept 15\n ds_read_b32 %1, %3\n"
+                                             ".endr\n v_add_u32 %0, %0, %0\n"
+                                             "s_waitcnt lgkmcnt(0)"
+               : "=&v"(a), "=&v"(b), "=&s"(c)
+               : "v"(LDS(words + tid())), "v"(words), "s"(in)
+               : "memory");
+  out[tid()] = a ^ b ^ c;
+}
+KERNEL void global_load_behind(float *out, const float *in, int n) {
+  float a, b;
+  asm volatile("global_load_dword %0, %2, %3\n"
+               ".rept %4\n global_load_dword %1, %2, %3 offset:4\n .endr\n"
+               "v_add_f32 %0, %0, %0\n s_waitcnt vmcnt(0)"
+               : "=&v"(a), "=&v"(b)
+               : "v"(tid() * 4), "s"(in), "n"(BAD ? 62 : 63));
+  out[tid()] = a + b;
+}
 
 // --- undefined values that cross lanes ---
 
