@@ -231,7 +231,6 @@ def transpose_kernel(x, o, o2, o3, M: tl.constexpr, N: tl.constexpr):
     tl.store(o + c[:, None] * M + r[None, :], tl.trans(v))
     tl.store(o2 + r[:, None] * N + c[None, :], tl.reshape(tl.trans(v), (M, N)))
     a, b = tl.split(tl.reshape(v, (M, N // 2, 2)))
-    h = tl.arange(0, N // 2)
     tl.store(o3 + r[:, None] * N + c[None, :], tl.reshape(tl.join(b, a), (M, N)))
 
 

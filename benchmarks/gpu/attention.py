@@ -161,7 +161,6 @@ class Case:
 
     def error(self, operands, out):
         """The largest of the first head of three sequences."""
-        torch = self.torch
         named = {a.name: x for a, x in zip(self.function.inputs, operands)}
         errors = []
         for b in {0, self.b - 1, self.lengths.index(min(self.lengths))}:

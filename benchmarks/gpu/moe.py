@@ -70,12 +70,12 @@ def product_text(model, kind, part):
         arguments = [("x", x), ("w", w), ("t", t)]
         scales, scale_types = "scales (none, %t) ", f" scales (none, {t})"
     if element != "bf16":
-        s, t = ((f"tensor<?x1xf32>", f"tensor<{e}x{n}x1xf32>") if kind == "fp8" else
+        s, t = (("tensor<?x1xf32>", f"tensor<{e}x{n}x1xf32>") if kind == "fp8" else
                 (f"tensor<?x{-(-depth // 128)}xf32>", f"tensor<{e}x{-(-n // 128)}x{-(-depth // 128)}xf32>"))
         arguments += [("s", s), ("t", t)]
         scales, scale_types = "scales (%s, %t) ", f" scales ({s}, {t})"
     options = "" if kind == "columns" else " transpose_b"
-    order = f"tensor<?xi32>"
+    order = "tensor<?xi32>"
     if part.startswith("sorted"):
         arguments += [("experts", order), ("order", order)]
         form, types = "blocks %experts order %order", f"groups {order} order {order}"

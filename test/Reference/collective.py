@@ -1,6 +1,5 @@
 """Operators over several ranks against NumPy: the interpreter evaluates all ranks."""
 
-import os
 import subprocess
 import tempfile
 

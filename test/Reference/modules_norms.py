@@ -3,7 +3,7 @@ what the module is for: written from its description, not from its graph."""
 
 import numpy as np
 
-from formulas import (LARGEST, codes, compare, erf, f32, finish, gelu, gelu_tanh, halves, mxfp4, normal, padded,
+from formulas import (codes, compare, erf, f32, finish, gelu, gelu_tanh, halves, mxfp4, normal, padded,
                       positive, quantised, rms, rng, sigmoid, silu, softmax, swiglu_oai, to)
 
 

@@ -114,7 +114,6 @@ class Case:
         """Arguments of segment `n` of the keys: words, types of their operands, names and types."""
         k, v = f"k{n}", f"v{n}"
         words, types, attributes = [], [], []
-        sizes = self.kv_heads, self.size, self.kv_heads, self.value
 
         def give(word, name, *parts):
             made = self.argument(name, *parts)

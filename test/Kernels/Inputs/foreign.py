@@ -44,7 +44,7 @@ n, ring = 3000, [float(r.randrange(4)) for _ in range(3000)]
 want = ring
 for _ in range(3):
     want = [want[i - 1] + want[(i + 1) % n] for i in range(n)]
-got = run("relax", "7,2", "16,8", put("x", ring, "f"), f"--arg=out:OUT", f"--arg=i32:{n}", "--arg=i32:3", out=4 * n)
+got = run("relax", "7,2", "16,8", put("x", ring, "f"), "--arg=out:OUT", f"--arg=i32:{n}", "--arg=i32:3", out=4 * n)
 check("relax", got == want)
 
 count, values = 50, [r.randrange(-20, 20) for _ in range(64)]
