@@ -165,7 +165,7 @@ def test_scatter(tmp_path, depth):
 
 def test_scatter_rows_of_open_count(tmp_path):
     """Rows that each call counts; of equal indices the last is kept, and what is outside is not
-    written. A reduction and a table of open size are refused."""
+    written. A reduction of any number of them and a table of open size are refused."""
     b, path = Builder(7), tmp_path / "m.onnx"
     b.rename(b.op("ScatterND", ["data", "at", "updates"]), "y")
     shapes = [("data", T.FLOAT, [9, "c"]), ("at", T.INT64, ["m", 1]),
@@ -178,13 +178,55 @@ def test_scatter_rows_of_open_count(tmp_path):
     np.testing.assert_array_equal(got, wanted)
     np.testing.assert_array_equal(
         results(path, data, np.zeros((0, 1), np.int64), np.zeros((0, 2), F))[0], data)
-    for attributes, rows, text in [({"reduction": "add"}, 9, "to be none, but got 'add'"),
+    for attributes, rows, text in [({"reduction": "add"}, 9, "expected at most 64 updates"),
+                                   ({"reduction": "mean"}, 9, "none, add, mul, max or min"),
                                    ({}, "rows", "fix a size with --dim")]:
         bad = Builder(7)
         bad.rename(bad.op("ScatterND", ["data", "at", "updates"], **attributes), "y")
         bad.save(tmp_path / "bad.onnx", [("data", T.FLOAT, [rows, "c"]), *shapes[1:]],
                  [("y", T.FLOAT, None)], 18)
         assert text in refusal(tmp_path / "bad.onnx")
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+def test_scatter_joins(tmp_path, reduction):
+    """Updates of a place one after the other, by indices of the file and of a call, two of which
+    are equal and one from the end; along an axis, too, with an open dim beside it."""
+    b, path = Builder(6), tmp_path / "m.onnx"
+    index, along = np.array([[1], [-1], [1], [1]]), np.array([[0, -1, 0], [2, 2, 2]])
+    data = b.random.standard_normal((5, 3)).astype(F)
+    updates = b.random.standard_normal((4, 3)).astype(F)
+    data[4, 0], updates[0, 1] = np.nan, np.nan
+    outputs = [b.op("ScatterND", ["data", b.weight("i", index), "updates"], reduction=reduction),
+               b.op("ScatterND", ["data", "at", "updates"], reduction=reduction),
+               b.op("ScatterElements", ["open", "along", "more"], axis=-1, reduction=reduction),
+               b.op("ScatterElements", ["open", "along", "more"], axis=1)]
+    b.save(path, [("data", T.FLOAT, [5, 3]), ("updates", T.FLOAT, [4, 3]), ("at", T.INT64, [4, 1]),
+                  ("open", T.FLOAT, ["n", 4]), ("along", T.INT64, ["n", 3]),
+                  ("more", T.FLOAT, ["n", 3])], [(o, T.FLOAT, None) for o in outputs], 18)
+    join = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}[reduction]
+    more = updates[1:3]
+    wanted, given = data.copy(), data[:2].repeat(2, 1)[:, 1:5].copy()
+    for place, update in zip(index[:, 0], updates, strict=True):
+        wanted[place] = join(wanted[place], update)
+    joined, written = given.copy(), given.copy()
+    for row, step in np.ndindex(along.shape):
+        place = row, along[row, step]
+        joined[place], written[place] = join(joined[place], more[row, step]), more[row, step]
+    got = results(path, data, updates, index, given, along, more)
+    for one, other in zip(got, [wanted, wanted, joined, written], strict=True):
+        np.testing.assert_allclose(one, other, rtol=2**-22, atol=0)
+
+
+def test_scatter_along_an_axis_is_refused(tmp_path):
+    """Where its steps cannot be written out, or where it leaves rows alone."""
+    for indices, text in [(["n", 65], "expected at most 64 updates"), (["n", "k"], "fix a size"),
+                          ([2, 3], "indices and updates of")]:
+        b = Builder(6)
+        b.rename(b.op("ScatterElements", ["data", "at", "updates"], axis=1), "y")
+        b.save(tmp_path / "m.onnx", [("data", T.FLOAT, ["n", 99]), ("at", T.INT64, indices),
+                                     ("updates", T.FLOAT, indices)], [("y", T.FLOAT, None)], 18)
+        assert text in refusal(tmp_path / "m.onnx")
 
 
 def test_sizes_computed_in_reals(tmp_path):

@@ -1,4 +1,4 @@
-"""LSTM and GRU of ONNX, written out step by step, against loops in NumPy."""
+"""LSTM, GRU and RNN of ONNX, written out step by step, against loops in NumPy."""
 
 import numpy as np
 import pytest
@@ -15,13 +15,19 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def lstm(x, w, r, bias, h, c):
-    wb, rb = np.split(bias, 2)
+def lstm(x, w, r, bias, h, c, peepholes=(0, 0, 0)):
+    (wb, rb), (pi, po, pf) = np.split(bias, 2), peepholes
     for row in x:
         i, o, f, g = np.split(row @ w.T + h @ r.T + wb + rb, 4, -1)
-        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-        h = sigmoid(o) * np.tanh(c)
+        c = sigmoid(f + pf * c) * c + sigmoid(i + pi * c) * np.tanh(g)
+        h = sigmoid(o + po * c) * np.tanh(c)
         yield h, c
+
+
+def rnn(x, w, r, bias, h, activation=np.tanh):
+    for row in x:
+        h = activation(row @ w.T + h @ r.T + sum(np.split(bias, 2)))
+        yield h, h
 
 
 def gru(x, w, r, bias, h, behind):
@@ -79,16 +85,69 @@ def test_layers(tmp_path, kind):
         close(one, other)
 
 
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_sequences_of_unequal_length(tmp_path, kind):
+    """Each sequence as if it were alone, both directions; 0 behind its end. Peepholes of an LSTM;
+    an RNN with relu one way."""
+    b, path = Builder(3), tmp_path / "m.onnx"
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    w, r, bias = (b.weights[b.matrix(n, 2, gates * HIDDEN * m, *rest)] for n, m, rest in (
+        ("w", 1, [WIDTH]), ("r", 1, [HIDDEN]), ("bias", 2, [])))
+    peepholes = b.weights[b.matrix("p", 2, 3 * HIDDEN)]
+    for array in (w, r, bias):
+        array *= 0.4
+    states = ["h", "c"] if kind == "LSTM" else ["h"]
+    more = [*states, "p"] if kind == "LSTM" else states
+    activations = {"activations": ["Tanh", "Tanh"]} if kind == "RNN" else {}
+    count = 1 + len(states)
+    outputs = [*b.op(kind, ["x", "w", "r", "bias", "lengths", *more], count, hidden_size=HIDDEN,
+                     direction="bidirectional", **activations),
+               *b.op(kind, ["x", "w0", "r0", "", "lengths"], count, hidden_size=HIDDEN,
+                     **({"activations": ["Relu"]} if kind == "RNN" else {}))]
+    b.weight("w0", w[:1]), b.weight("r0", r[:1])
+    b.save(path, [("x", T.FLOAT, [STEPS, "n", WIDTH]), ("lengths", T.INT32, ["n"]),
+                  *((s, T.FLOAT, [2, "n", HIDDEN]) for s in states)],
+           [(o, T.FLOAT, None) for o in outputs], 17)
+    lengths = np.array([3, STEPS, 0, 1], np.int32)
+    x = b.random.standard_normal((STEPS, 4, WIDTH)).astype(np.float32)
+    given = [b.random.standard_normal((2, 4, HIDDEN)).astype(np.float32) for _ in states]
+    wanted = [np.zeros((STEPS, 2, 4, HIDDEN)), *np.array(given, np.float64),
+              np.zeros((STEPS, 1, 4, HIDDEN)), *np.zeros((len(states), 1, 4, HIDDEN))]
+
+    def run(rows, d, bias, starts, seen, activation=np.tanh):
+        rest = {"LSTM": [np.split(seen, 3)], "GRU": [False], "RNN": [activation]}[kind]
+        f = {"LSTM": lstm, "GRU": gru, "RNN": rnn}[kind]
+        return list(f(rows.astype(np.float64), w[d], r[d], bias, *starts, *rest))
+
+    def relu(values):
+        return np.maximum(values, 0)
+
+    for i, n in enumerate(lengths):
+        passes = [(0, d, d, run(x[:n, i][::-1 if d else 1], d, bias[d], [s[d, i] for s in given],
+                                peepholes[d])) for d in (0, 1)]
+        passes.append((count, 0, 0, run(x[:n, i], 0, 0 * bias[0], [0 * s[0, i] for s in given],
+                                        0 * peepholes[0], relu)))
+        for first, place, d, steps in passes:
+            for t, (h, _) in enumerate(steps):
+                wanted[first][n - 1 - t if d else t, place, i] = h
+            for k in range(len(states) if steps else 0):
+                wanted[first + 1 + k][place, i] = steps[-1][k]
+    for one, other in zip(results(path, x, lengths, *given), wanted, strict=True):
+        close(one, other)
+
+
 def test_refusals(tmp_path):
     for steps, inputs, attributes, text in [
             ("t", [], {}, "a known number of 1 to 64 steps"),
             (5, [], {"clip": 1.0}, "attribute 'clip' is not supported"),
             (5, [], {"activations": ["Relu", "Tanh", "Tanh"]}, "expected activations Sigmoid Tanh"),
-            (5, ["", "lengths"], {}, "export without packed sequences")]:
+            (5, ["", "lengths"], {}, "expected a length of each sequence, input #4"),
+            (5, ["", "", "", "", "p"], {}, "peephole weights, input #7, of 12 elements")]:
         b = Builder(2)
         b.matrix("w", 1, 4 * HIDDEN, WIDTH), b.matrix("r", 1, 4 * HIDDEN, HIDDEN)
+        b.matrix("p", 1, 2 * HIDDEN)
         b.rename(b.op("LSTM", ["x", "w", "r", *inputs], **attributes), "y")
         b.save(tmp_path / "m.onnx",
-               [("x", T.FLOAT, [steps, "n", WIDTH]), ("lengths", T.INT32, ["n"])],
+               [("x", T.FLOAT, [steps, "n", WIDTH]), ("lengths", T.INT32, ["n", 1])],
                [("y", T.FLOAT, None)], 17)
         assert text in refusal(tmp_path / "m.onnx")

@@ -1,4 +1,4 @@
-//===- Recurrent.cpp - LSTM and GRU of ONNX -------------------------------===//
+//===- Recurrent.cpp - LSTM, GRU and RNN of ONNX --------------------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,8 @@
 // hk has no loops: a layer of a known number of steps is written out. The
 // inputs of all steps are one product with their weights; each step adds the
 // product of what the one before it gave. A first step without an initial state
-// has none to multiply.
+// has none to multiply. A step behind the end of a sequence keeps its states
+// and shows 0, so that backwards, too, each sequence begins at its own end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +26,14 @@ namespace {
 /// One direction of a layer.
 struct Cell {
   int64_t hidden;
-  Tensor inputs;                  // [T, B, gates * H], with its biases
-  Tensor weight;                  // [gates * H, H]
-  std::optional<Tensor> lastBias; // [H], of the last gate's recurrent part
-  std::optional<Tensor> h, c;     // [B, H]; nothing is 0
+  Tensor inputs;                   // [T, B, gates * H], with its biases
+  Tensor weight;                   // [gates * H, H]
+  std::optional<Tensor> lastBias;  // [H], of the last gate's recurrent part
+  std::optional<Tensor> peepholes; // [3 * H], of in, out and forget
+  std::optional<Tensor> h, c;      // [B, H]; nothing is 0
 };
 
-/// What a layer is: the same for LSTM and GRU but for these.
+/// What a layer is: the same for LSTM, GRU and RNN but for these.
 struct Kind {
   int64_t gates;
   StringRef activations;
@@ -67,23 +69,35 @@ static FailureOr<Tensor> sumOfParts(Node &node, const Cell &cell,
   return node.binary<AddOp>(input, product);
 }
 
-/// Gates in, out, forget, cell: c = f c + i g, h = o tanh(c).
+/// Gate `i` of an LSTM: of its part of the sum and, with peepholes, a cell.
+static FailureOr<Tensor> lstmGate(Node &node, const Cell &cell,
+                                  const Tensor &sum, int64_t i,
+                                  const std::optional<Tensor> &seen) {
+  HK_TRY(part, gatesOf(node, sum, cell.hidden, i));
+  if (!cell.peepholes || !seen)
+    return node.unary<SigmoidOp>(part);
+  HK_TRY(weight, gatesOf(node, *cell.peepholes, cell.hidden, i));
+  HK_TRY(peep, node.binary<MulOp>(*seen, weight));
+  HK_TRY(both, node.binary<AddOp>(part, peep));
+  return node.unary<SigmoidOp>(both);
+}
+
+/// Gates in, out, forget, cell: c = f c + i g, h = o tanh(c). Peepholes show
+/// the cell before the step to in and forget, and the one behind it to out.
 static LogicalResult lstmStep(Node &node, Cell &cell, const Tensor &input) {
   HK_TRY(sum, sumOfParts(node, cell, input));
-  HK_TRY(ifo, gatesOf(node, sum, cell.hidden, 0, 3));
-  HK_TRY(gates, node.unary<SigmoidOp>(ifo));
-  HK_TRY(in, gatesOf(node, gates, cell.hidden, 0));
+  HK_TRY(in, lstmGate(node, cell, sum, 0, cell.c));
   HK_TRY(last, gatesOf(node, sum, cell.hidden, 3));
   HK_TRY(candidate, node.unary<TanhOp>(last));
   HK_TRY(taken, node.binary<MulOp>(in, candidate));
   Tensor c = taken;
   if (cell.c) {
-    HK_TRY(forget, gatesOf(node, gates, cell.hidden, 2));
+    HK_TRY(forget, lstmGate(node, cell, sum, 2, cell.c));
     HK_TRY(kept, node.binary<MulOp>(forget, *cell.c));
     HK_TRY(both, node.binary<AddOp>(kept, taken));
     c = both;
   }
-  HK_TRY(out, gatesOf(node, gates, cell.hidden, 1));
+  HK_TRY(out, lstmGate(node, cell, sum, 1, c));
   HK_TRY(shown, node.unary<TanhOp>(c));
   HK_TRY(h, node.binary<MulOp>(out, shown));
   cell.c = c;
@@ -139,6 +153,22 @@ static LogicalResult gruStep(Node &node, Cell &cell, const Tensor &input) {
   return success();
 }
 
+/// h = tanh(x + h R).
+static LogicalResult rnnStep(Node &node, Cell &cell, const Tensor &input) {
+  HK_TRY(sum, sumOfParts(node, cell, input));
+  HK_TRY(h, node.unary<TanhOp>(sum));
+  cell.h = h;
+  return success();
+}
+
+/// The same with relu.
+static LogicalResult reluStep(Node &node, Cell &cell, const Tensor &input) {
+  HK_TRY(sum, sumOfParts(node, cell, input));
+  HK_TRY(h, node.unary<ReluOp>(sum));
+  cell.h = h;
+  return success();
+}
+
 /// Biases of inputs, [gates * H], of both parts but for the last gate of a GRU
 /// whose reset comes behind the product.
 static LogicalResult addBiases(Node &node, const Kind &kind, int64_t d,
@@ -149,7 +179,7 @@ static LogicalResult addBiases(Node &node, const Kind &kind, int64_t d,
   HK_TRY(all, ofDirection(node, 3, d));
   HK_TRY(input, gatesOf(node, all, hidden, 0, gates));
   HK_TRY(recurrent, gatesOf(node, all, hidden, gates, gates));
-  bool apart = !kind.hasCell && node.integer("linear_before_reset", 0) != 0;
+  bool apart = kind.gates == 3 && node.integer("linear_before_reset", 0) != 0;
   Tensor sum;
   if (apart) {
     HK_TRY(last, gatesOf(node, recurrent, hidden, 2));
@@ -197,16 +227,19 @@ static FailureOr<Cell> cellOf(Node &node, const Kind &kind, const Tensor &x,
     HK_TRY(c, ofDirection(node, 6, d));
     cell.c = c;
   }
+  if (kind.hasCell && node.has(7)) {
+    HK_TRY(peepholes, ofDirection(node, 7, d));
+    if (peepholes.shape != Shape{Size(3 * *hidden)})
+      return node.error() << "expected peephole weights, input #7, of "
+                          << 3 * *hidden << " elements, but got "
+                          << node.describe(peepholes.shape);
+    cell.peepholes = peepholes;
+  }
   return cell;
 }
 
 /// What of the operators is not written out.
 static LogicalResult checkForm(Node &node, const Kind &kind) {
-  if (node.has(4))
-    return node.error() << "expected no lengths of sequences, input #4: every "
-                           "one has all steps; export without packed sequences";
-  if (node.has(7))
-    return node.error() << "expected no peephole weights, input #7";
   if (node.hasAttribute("clip"))
     return node.error() << "attribute 'clip' is not supported";
   if (failed(node.only("layout", 0, "steps are the first dim")) ||
@@ -224,19 +257,64 @@ static LogicalResult checkForm(Node &node, const Kind &kind) {
   return success();
 }
 
+/// Where each step lies in front of the end of its sequence, i1 [B, 1] of each;
+/// empty where every sequence has all steps.
+static FailureOr<SmallVector<Tensor>> masksOf(Node &node, const Size &batch,
+                                              int64_t steps) {
+  SmallVector<Tensor> masks;
+  if (!node.has(4))
+    return masks;
+  HK_TRY(given, node.tensor(4));
+  if (given.shape != Shape{batch})
+    return node.error() << "expected a length of each sequence, input #4, "
+                        << node.describe(Shape{batch}) << ", but got "
+                        << node.describe(given.shape);
+  HK_TRY(lengths, node.cast(given, kInt32));
+  HK_TRY(column, node.reshape(lengths, {batch, Size(1)}));
+  for (int64_t t = 0; t < steps; ++t) {
+    HK_TRY(number, node.scalar(double(t), kInt32));
+    HK_TRY(mask, node.compare(ComparePredicate::gt, column, number));
+    masks.push_back(mask);
+  }
+  return masks;
+}
+
+/// A state behind a step: as it was, at first 0, where the sequence has ended.
+static LogicalResult keep(Node &node, const Tensor &mask,
+                          const std::optional<Tensor> &before,
+                          std::optional<Tensor> &state) {
+  if (!state)
+    return success();
+  HK_TRY(zero, node.scalar(0, state->dtype));
+  HK_TRY(kept, node.select(mask, *state, before.value_or(zero)));
+  state = kept;
+  return success();
+}
+
 /// All steps of a direction: [T, 1, B, H], and what the last one gave.
 static FailureOr<Tensor> run(Node &node, const Kind &kind, Cell &cell,
-                             int64_t steps, bool backwards) {
+                             ArrayRef<Tensor> masks, int64_t steps,
+                             bool backwards) {
   SmallVector<Tensor> shown(steps);
   Shape rows(ArrayRef<Size>(cell.inputs.shape).drop_front());
   for (int64_t i = 0; i < steps; ++i) {
     int64_t t = backwards ? steps - 1 - i : i;
     HK_TRY(part, node.slice(cell.inputs, 0, t, 1));
     HK_TRY(input, node.reshape(part, rows));
+    std::optional<Tensor> h = cell.h, c = cell.c;
     if (failed(kind.step(node, cell, input)))
       return failure();
+    Tensor seen = *cell.h;
+    if (!masks.empty()) {
+      HK_TRY(zero, node.scalar(0, seen.dtype));
+      HK_TRY(masked, node.select(masks[t], seen, zero));
+      seen = masked;
+      if (failed(keep(node, masks[t], h, cell.h)) ||
+          failed(keep(node, masks[t], c, cell.c)))
+        return failure();
+    }
     Shape one{Size(1), Size(1), rows[0], Size(cell.hidden)};
-    HK_TRY(result, node.reshape(*cell.h, one));
+    HK_TRY(result, node.reshape(seen, one));
     shown[t] = result;
   }
   return node.concat(0, shown);
@@ -268,11 +346,12 @@ static LogicalResult layer(Node &node, const Kind &kind) {
       return node.error() << "expected weights of " << count
                           << " directions, but got "
                           << node.describe(node.input(i).shape);
+  HK_TRY(masks, masksOf(node, x.shape[1], *steps));
   SmallVector<Tensor> all, last, cells;
   for (int64_t d = 0; d < count; ++d) {
     HK_TRY(cell, cellOf(node, kind, x, d));
-    HK_TRY(shown,
-           run(node, kind, cell, *steps, d == 1 || direction == "reverse"));
+    HK_TRY(shown, run(node, kind, cell, masks, *steps,
+                      d == 1 || direction == "reverse"));
     all.push_back(shown);
     Shape one{Size(1), x.shape[1], Size(cell.hidden)};
     HK_TRY(h, node.reshape(*cell.h, one));
@@ -300,11 +379,20 @@ static LogicalResult gru(Node &node) {
   return layer(node, {3, "Sigmoid Tanh", false, gruStep});
 }
 
+static LogicalResult rnn(Node &node) {
+  const auto *given = node.attribute("activations");
+  bool isRelu =
+      given && !given->strings().empty() && given->strings(0) == "Relu";
+  return layer(node, isRelu ? Kind{1, "Relu", false, reluStep}
+                            : Kind{1, "Tanh", false, rnnStep});
+}
+
 ArrayRef<Operator> mlir::hk::importer::recurrentOperators() {
   static const Operator table[] = {
-      {"", "LSTM", 7, 3, 8, lstm,
-       "at most 64 steps, a known number, no lengths, no peepholes"},
-      {"", "GRU", 7, 3, 6, gru, "at most 64 steps, a known number, no lengths"},
+      {"", "LSTM", 7, 3, 8, lstm, "at most 64 steps, a known number"},
+      {"", "GRU", 7, 3, 6, gru, "at most 64 steps, a known number"},
+      {"", "RNN", 7, 3, 6, rnn,
+       "at most 64 steps, a known number; tanh or relu"},
   };
   return table;
 }

@@ -12,21 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "Scatter.h"
 
 using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
-
-namespace {
-/// Data as [places, ...], updates as [count, ...].
-struct Scattered {
-  Tensor data, updates;
-  int64_t indexed; // dims that an index names
-  int64_t places;
-  Size count;
-};
-} // namespace
 
 static FailureOr<Scattered> scatteredOf(Node &node) {
   HK_TRY(operands, node.pair(0, 2));
@@ -67,9 +57,8 @@ static FailureOr<Scattered> scatteredOf(Node &node) {
   return made;
 }
 
-/// The place of each update by indices of the file.
-static FailureOr<SmallVector<int64_t>> knownPlaces(Node &node, const Data &data,
-                                                   int64_t depth) {
+FailureOr<SmallVector<int64_t>>
+mlir::hk::importer::knownPlaces(Node &node, const Data &data, int64_t depth) {
   const Shape &shape = node.input(0).shape;
   SmallVector<int64_t> places;
   for (int64_t i = 0, e = data.getNumElements(); i < e; i += depth) {
@@ -121,9 +110,8 @@ static FailureOr<Tensor> computedPlaces(Node &node, const Scattered &s) {
   return *place;
 }
 
-/// The row, of data and updates behind each other, that each place takes:
-/// [places].
-static FailureOr<Tensor> rowsByCall(Node &node, const Scattered &s) {
+FailureOr<ByPlace> mlir::hk::importer::orderByCall(Node &node,
+                                                   const Scattered &s) {
   HK_TRY(places, computedPlaces(node, s));
   HK_TRY(itemType, node.type(kInt32, {s.count}));
   HK_TRY(countType, node.type(kInt32, {Size(s.places)}));
@@ -133,8 +121,16 @@ static FailureOr<Tensor> rowsByCall(Node &node, const Scattered &s) {
   auto sorted = SortByKeyOp::create(node.b, node.loc, itemType, itemType,
                                     places.value, uint64_t(s.places));
   Tensor order{sorted.getOrder(), kInt32, {s.count}};
-  // The last of a place is in front of where the next one begins.
   HK_TRY(bounds, node.offsets(counts, 0, kInt32));
+  return ByPlace{counts, order, bounds};
+}
+
+/// The row, of data and updates behind each other, that each place takes:
+/// [places].
+static FailureOr<Tensor> rowsByCall(Node &node, const Scattered &s) {
+  HK_TRY(found, orderByCall(node, s));
+  const auto &[counts, order, bounds] = found;
+  // The last of a place is in front of where the next one begins.
   HK_TRY(ends, node.slice(bounds, 0, 1, s.places));
   HK_TRY(one, node.scalar(1, kInt32));
   HK_TRY(zero, node.scalar(0, kInt32));
@@ -149,16 +145,17 @@ static FailureOr<Tensor> rowsByCall(Node &node, const Scattered &s) {
 }
 
 static LogicalResult scatterND(Node &node) {
-  StringRef reduction = node.text("reduction", "none");
-  if (reduction != "none")
-    return node.error()
-           << "expected attribute 'reduction' to be none, but got '"
-           << reduction << "': rows are written, not joined";
+  HK_TRY(join, joinOf(node));
   HK_TRY(s, scatteredOf(node));
   const Item &given = node.input(1);
   if (given.dtype != kInt64)
     return node.error() << "expected indices of int64, but got "
                         << dtypeName(given.dtype);
+  if (join) {
+    HK_TRY(all, joined(node, s, *join));
+    HK_TRY(made, node.reshape(all, node.input(0).shape));
+    return node.result(0, made);
+  }
   std::optional<Tensor> rows;
   if (given.data && s.places <= node.graph.options.maxEvaluated) {
     HK_TRY(places, knownPlaces(node, *given.data, s.indexed));
@@ -183,7 +180,12 @@ static LogicalResult scatterND(Node &node) {
 ArrayRef<Operator> mlir::hk::importer::scatterOperators() {
   static const Operator table[] = {
       {"", "ScatterND", 11, 3, 3, scatterND,
-       "no reduction; known sizes of dims that are indexed"},
+       "known sizes of dims that are indexed; of a reduction at most 64 "
+       "updates "
+       "of a place"},
+      {"", "ScatterElements", 11, 3, 3, scatterElements,
+       "at most 64 updates along the axis, the data's sizes in the other "
+       "dims"},
   };
   return table;
 }
