@@ -9,8 +9,7 @@
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 128, waves = 12,
 // TILE: hk.launch_dims if %true
 // TILE-NOT: hk.variant @v1
-// TEXT: .keys = SequenceLayout::Paged,
-// TEXT: .blockRows = 16,
+// TEXT: .keys = AttentionKeys::paged(16, KeyCount::Given),
 // TEXT: using v0 = BulkAttention<BulkSegment<kSpec, AttentionTile{128, 128, 12, 2, 1}>>;
 func.func @pages(%q: tensor<16x128x8x128xbf16>, %k: tensor<64x16x1x128xbf16>, %t: tensor<16x32xi32>, %n: tensor<16xi32>) -> tensor<16x128x8x128xbf16> {
   %0 = hk.attention %q, %k, %k kv_lens %n block_table %t scale 0.0884 causal : tensor<16x128x8x128xbf16>, tensor<64x16x1x128xbf16>, tensor<64x16x1x128xbf16> kv_lens tensor<16xi32> block_table tensor<16x32xi32> -> tensor<16x128x8x128xbf16>

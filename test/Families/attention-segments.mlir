@@ -11,15 +11,13 @@
 // CHECK-NOT: hk.launch
 // CHECK: return
 // TEXT: constexpr AttentionSpec kSpec = {
-// TEXT: .windowLeft = 100,
-// TEXT: .past = true,
-// TEXT-NEXT: .blockRows = 16,
-// TEXT-NEXT: .valueScaling = ValueScaling::FirstSegment,
+// TEXT: .keys = AttentionKeys::paged(16, KeyCount::Given),
+// TEXT-NEXT: .window = {100, -1, OwnKeys::Elsewhere},
+// TEXT: .valueScaling = ValueScaling::FirstSegment,
 // TEXT: constexpr AttentionSpec kSpec1 = {
-// TEXT: .causal = true,
-// TEXT: .past = false,
-// TEXT-NEXT: .blockRows = 0,
-// TEXT-NEXT: .valueScaling = ValueScaling::Probabilities,
+// TEXT: .keys = AttentionKeys::ragged(KeyCount::All),
+// TEXT-NEXT: .window = {100, 0, OwnKeys::Seen},
+// TEXT: .valueScaling = ValueScaling::Probabilities,
 // TEXT: using v0 = AttentionSegments<AttentionKernel<kSpec, AttentionTile{32, 32, 4, 1, 1}>, AttentionKernel<kSpec1, AttentionTile{32, 32, 4, 1, 1}>>;
 // TEXT: v0::run(launchWords(words), arguments, arguments1, block, lds);
 func.func @paged(%q: tensor<?x4x64xbf16>, %k: tensor<?x2x64xbf16>, %kc: tensor<?x16x2x64xbf16>, %bounds: tensor<?xi32>, %lens: tensor<?xi32>, %pages: tensor<?x?xi32>, %sink: tensor<4xf32>) -> (tensor<?x4x64xbf16>, tensor<?x4xf32>) {

@@ -56,23 +56,29 @@ void mlir::hk::emitNarrowSpec(const AttentionPlan &kernel,
     os << "    ." << field << " = "
        << dtypeText(tensorType(value).getElementType()) << ",\n";
   };
-  auto flag = [&](StringRef field, bool value) {
-    os << "    ." << field << " = " << (value ? "true" : "false") << ",\n";
-  };
   type("qType", op.getQuery());
   type("kType", op.getKey());
   type("vType", op.getValue());
-  Value v = op.getVScale();
-  bool perColumn = isPerRow(v) && tensorType(v).getShape().back() != 1;
-  flag("qScale", static_cast<bool>(op.getQScale()));
-  flag("kScale", static_cast<bool>(op.getKScale()));
-  flag("vScale", static_cast<bool>(v));
-  flag("kScalePerKey", isPerRow(op.getKScale()));
-  flag("vScalePerKey", isPerRow(v) && !perColumn);
-  flag("vScalePerColumn", perColumn);
-  os << "    .qBlock = " << op.getQBlock().value_or(1) << ",\n"
-     << "    .kBlock = " << op.getKBlock().value_or(1) << ",\n";
-  flag("sharedValues", ::hk::attentionSharesValues(kernel.getShape()));
+  if (op.getQScale())
+    os << "    .qScale = QueryScale::perQueries(" << op.getQBlock().value_or(1)
+       << "),\n";
+  if (isPerRow(op.getKScale()))
+    os << "    .kScale = KeyScale::perKeys(" << op.getKBlock().value_or(1)
+       << "),\n";
+  else if (op.getKScale())
+    os << "    .kScale = KeyScale::shared(),\n";
+  if (Value v = op.getVScale()) {
+    bool perColumn = isPerRow(v) && tensorType(v).getShape().back() != 1;
+    os << "    .vScale = ValueScale::"
+       << (perColumn     ? "PerColumn"
+           : isPerRow(v) ? "PerKey"
+                         : "Shared")
+       << ",\n";
+  }
+  os << "    .values = ValuePlace::"
+     << (::hk::attentionSharesValues(kernel.getShape()) ? "ColumnsOfKeys"
+                                                        : "Apart")
+     << ",\n";
 }
 
 void mlir::hk::emitScaleArguments(

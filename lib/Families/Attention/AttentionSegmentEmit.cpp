@@ -71,17 +71,39 @@ private:
     return operands.qOffsets >= 0 ? "SequenceLayout::Ragged"
                                   : "SequenceLayout::Single";
   }
-  StringRef keyLayout() {
+  std::string keys() {
+    StringRef count = segment.kvLens >= 0 ? "KeyCount::Given" : "KeyCount::All";
+    auto in = [&](StringRef layout) {
+      return ("AttentionKeys::" + layout + "(" + count + ")").str();
+    };
     switch (op.getKeyForm()) {
     case KeyForm::Dense:
-      return "SequenceLayout::Dense";
-    case KeyForm::Paged:
-      return "SequenceLayout::Paged";
+      return in("dense");
+    case KeyForm::Paged: {
+      StringRef layout = segment.tableOffsets >= 0 ? "pagedByOffsets" : "paged";
+      return ("AttentionKeys::" + layout + "(" + Twine(blockRows()) + ", " +
+              count + ")")
+          .str();
+    }
     case KeyForm::Ragged:
       break;
     }
-    return segment.kvOffsets >= 0 ? "SequenceLayout::Ragged"
-                                  : "SequenceLayout::Single";
+    return in(segment.kvOffsets >= 0 ? "ragged" : "single");
+  }
+
+  /// A causal mask is a right end of 0.
+  std::string window() {
+    int64_t left = windowSize(op.getWindowLeft());
+    int64_t right = op.getCausal() ? 0 : windowSize(op.getWindowRight());
+    return ("{" + Twine(left) + ", " + Twine(right) +
+            (op.getPast() ? ", OwnKeys::Elsewhere}" : ", OwnKeys::Seen}"))
+        .str();
+  }
+
+  StringRef normalizer() {
+    if (op.getNormalizer() == Normalizer::none)
+      return "None";
+    return operands.sink >= 0 ? "SoftmaxWithSink" : "Softmax";
   }
 
   /// Without segments of other scales, scales multiply the result.
@@ -93,7 +115,6 @@ private:
   }
 
   void writeSpec() {
-    auto flag = [](bool value) { return value ? "true" : "false"; };
     const ::hk::AttentionShape &shape = kernel.getShape();
     os << "constexpr AttentionSpec " << spec << " = {\n"
        << "    .type = " << dtypeText(kernel.getType()) << ",\n"
@@ -102,25 +123,19 @@ private:
        << "    .valueDim = " << shape.valueDim << ",\n"
        << "    .group = " << kernel.getGroup() << ",\n"
        << "    .queries = " << queryLayout() << ",\n"
-       << "    .keys = " << keyLayout() << ",\n"
-       << "    .kvLens = " << flag(segment.kvLens >= 0) << ",\n"
-       << "    .causal = " << flag(op.getCausal()) << ",\n"
-       << "    .softcap = " << flag(op.getSoftcap().has_value()) << ",\n"
-       << "    .sink = " << flag(operands.sink >= 0) << ",\n"
-       << "    .lse = " << flag(operands.lse >= 0) << ",\n"
-       << "    .windowLeft = " << windowSize(op.getWindowLeft()) << ",\n"
-       << "    .windowRight = " << windowSize(op.getWindowRight()) << ",\n"
+       << "    .keys = " << keys() << ",\n"
+       << "    .window = " << window() << ",\n"
+       << "    .cap = ScoreCap::" << (op.getSoftcap() ? "Soft" : "None")
+       << ",\n"
+       << "    .normalizer = Normalizer::" << normalizer() << ",\n"
+       << "    .rowLse = RowLse::" << (operands.lse >= 0 ? "Stored" : "Dropped")
+       << ",\n"
        << "    .align = " << shape.align << ",\n"
-       << "    .normalizer = Normalizer::"
-       << (op.getNormalizer() == Normalizer::none ? "None" : "Softmax") << ",\n"
-       << "    .raggedTable = " << flag(segment.tableOffsets >= 0) << ",\n"
        << "    .keyChunk = " << keyChunk() << ",\n"
        << "    .valueChunk = " << valueChunk() << ",\n";
     emitNarrowSpec(kernel, segment, os);
-    os << "    .past = " << flag(op.getPast()) << ",\n"
-       << "    .blockRows = " << blockRows() << ",\n"
-       << "    .valueScaling = ValueScaling::" << valueScaling() << ",\n";
-    os << "};\n\n";
+    os << "    .valueScaling = ValueScaling::" << valueScaling() << ",\n"
+       << "};\n\n";
   }
 
   /// Strides of a [slice,] [sequence,] row, head, element operand.
@@ -165,10 +180,8 @@ private:
                                                           : 0;
   }
 
-  /// Rows of a block of the cache; 0: not known, or there are no blocks.
+  /// Rows of a block of the cache; 0: not known.
   int64_t blockRows() {
-    if (op.getKeyForm() != KeyForm::Paged)
-      return 0;
     int64_t rows = cast<RankedTensorType>(op.getKey().getType())
                        .getDimSize(op.getKeyDims().rows.front());
     return ShapedType::isDynamic(rows) ? 0 : rows;

@@ -17,7 +17,7 @@
 #ifndef HK_KERNELS_ATTENTION_BLOCK_ORDER_H
 #define HK_KERNELS_ATTENTION_BLOCK_ORDER_H
 
-#include "kernels/attention/spec.h"
+#include "kernels/attention/block.h"
 
 namespace hk {
 
@@ -56,7 +56,7 @@ HK_DEV BlockId orderedBlock(const AttentionArgs<S, R> &a, BlockId id) {
       forthAndBack(linear / kDies, (total - die + kDies - 1) / kDies) * kDies +
       die;
 
-  constexpr bool all = S.keys == SequenceLayout::Ragged;
+  constexpr bool all = S.keys.layout == KeyLayout::Ragged;
   i64 keys = all ? a.keys / maxOf(a.batch, 1) : a.keys;
   constexpr i64 bytesOfKey = S.headDim * info(S.kType).bits / 8 +
                              S.valueDim * info(S.vType).bits / 8;

@@ -22,7 +22,7 @@
 #ifndef HK_KERNELS_ATTENTION_EPILOGUE_H
 #define HK_KERNELS_ATTENTION_EPILOGUE_H
 
-#include "kernels/attention/spec.h"
+#include "kernels/attention/block.h"
 #include "kernels/device/columns.h"
 #include "kernels/device/reduce.h"
 

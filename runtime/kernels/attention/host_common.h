@@ -58,7 +58,7 @@ HK_DEV f32x16 loadValue16(const AttentionArgs<S, R> &a,
 template <AttentionSpec S, class R>
 HK_DEV f32x16 scores16(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                        i64 key, f32x16 dot) {
-  if constexpr (S.kScale && S.kScalePerKey)
+  if constexpr (S.kScale.isPerKey())
     for (int e = 0; e < 16; ++e)
       dot[e] *= keyScale<S>(a, w, key + e);
   return score<S, 16>(a, dot);
@@ -75,7 +75,7 @@ HK_DEV bool finishScores(const AttentionArgs<S, R> &a, const AttentionBlock &w,
       x = finishScore<S, 16>(a, w, row, j + e, x);
     }
   bool gaps = false;
-  if constexpr (S.keys == SequenceLayout::Paged)
+  if constexpr (S.keys.isPaged())
     for (int e = from; e < to; ++e)
       if (isMissing<S>(a, w, minOf(j + e, end - 1))) {
         s[e] = kUnseen<S>;
@@ -117,7 +117,7 @@ HK_DEV KeyRange loadQueries(const AttentionArgs<S, R> &a,
     int c = 0;
     for (; c + 16 <= Stride; c += 16) {
       f32x16 v = load16<S.qType, S.headDim>(from, c);
-      if constexpr (S.qScale || S.kScale)
+      if constexpr (S.qScale.exists() || S.kScale.exists())
         v *= rowScale<S>(a, w, row);
       __builtin_memcpy(to + c, &v, sizeof v);
     }
@@ -254,7 +254,7 @@ HK_DEV void storeRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
         storeMasked<S.outType, 16, align>(a.out, at + c, S.valueDim - c, y);
     }
   }
-  if constexpr (S.lse)
+  if constexpr (S.storesLse())
     a.lse[lseOffset<S>(a, w, row)] = end.lse;
 }
 

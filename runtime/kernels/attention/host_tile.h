@@ -409,7 +409,7 @@ private:
       float *s = sh.s[first + r];
       for (int e = seen.from; e < seen.to; e += 16) {
         f32x16 &x = *(f32x16 *)(s + e);
-        if constexpr (kPairs && (S.qScale || S.kScale))
+        if constexpr (kPairs && (S.qScale.exists() || S.kScale.exists()))
           x *= rowScale<S>(a, w, row);
         x = scores16<S>(a, w, j + e, x);
       }
@@ -417,7 +417,7 @@ private:
       top[r] = maskRow<S>(s, seen.from, seen.to, range[r].begin - j,
                           range[r].end - j, maximum[r]);
     }
-    if constexpr (S.normalizer == Normalizer::Softmax) {
+    if constexpr (S.normalizer != Normalizer::None) {
       f32x16 moved = f32x16(0.f);
       for (int r = 0; r < 8; ++r)
         moved[r] = maximum[r] - softmaxBase(top[r]);

@@ -35,7 +35,7 @@ struct AttentionMatrixConfig {
   static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
   /// Bytes of a row of values; those of a key where they are its columns.
   static constexpr int kValueBytes =
-      S.sharedValues ? kKeyBytes : kColumns * kElement;
+      S.sharesValues() ? kKeyBytes : kColumns * kElement;
   static_assert(kColumns * kElement <= kValueBytes);
   static_assert(S.keyChunk == 0 && S.valueChunk == 0);
   static_assert(S.align >= 16 && S.headDim * kElement % 16 == 0 &&
@@ -44,9 +44,9 @@ struct AttentionMatrixConfig {
 
   /// Waves that share the rows, each with keys of its own; where values are the
   /// columns of keys, each with columns of its own instead.
-  static constexpr int kParts = attentionWaveParts(kArch, T, S.sharedValues);
+  static constexpr int kParts = attentionWaveParts(kArch, T, S.sharesValues());
   static constexpr int kGroups =
-      S.sharedValues ? attentionColumnGroups(kArch, T) : 1;
+      S.sharesValues() ? attentionColumnGroups(kArch, T) : 1;
   static constexpr int kRowWaves = T.waves / kParts / kGroups;
   static constexpr int kGroupColumns = kColumns / kGroups;
   using Narrow = NarrowKeys<S, T, R, kParts>;
@@ -56,7 +56,7 @@ struct AttentionMatrixConfig {
   static constexpr int kBk = Narrow::kKeys;
   /// On CDNA waves that share tiles of 16 bits do not transpose values.
   static constexpr bool kTileOf16 =
-      kIsCdna && kParts == 1 && !S.sharedValues && info(S.type).bits == 16;
+      kIsCdna && kParts == 1 && !S.sharesValues() && info(S.type).bits == 16;
   static constexpr ValueLayout kValueLayout =
       !kTileOf16                  ? ValueLayout::Rows
       : kTarget.transposedLdsRead ? ValueLayout::TransposingReads
@@ -79,7 +79,7 @@ struct AttentionMatrixConfig {
   static constexpr DType kKeyType = kNarrow ? S.kType : S.type;
   static constexpr DType kValueType = kNarrow ? S.vType : S.type;
   static constexpr int kKeyRow = kKeyBytes / kElement * kLdsElement;
-  static constexpr int kKeyTile = S.sharedValues ? 0 : kBk * kKeyRow;
+  static constexpr int kKeyTile = S.sharesValues() ? 0 : kBk * kKeyRow;
   static constexpr int kStage =
       kKeyTile + kBk * (kValueBytes / kElement * kLdsElement);
   /// As many as fit where those of the multiplied type do.
@@ -100,8 +100,9 @@ struct AttentionMatrixConfig {
       isEven(kKeyRow) && isEven(kColumns * kLdsElement);
   /// Whether copies need no registers.
   static constexpr bool kMayBeDirect =
-      kTarget.directToLds >= 16 && kIsCdna && kParts == 1 && !S.sharedValues &&
-      T.stages > 1 && kEven &&S.kType == kKeyType &&S.vType == kValueType;
+      kTarget.directToLds >= 16 && kIsCdna && kParts == 1 &&
+      !S.sharesValues() && T.stages > 1 &&
+      kEven &&S.kType == kKeyType &&S.vType == kValueType;
   using KeyCopy = typename PickRowCopy<S.kType, kKeyType, kBk, kKeyRow,
                                        S.headDim * kLdsElement, kTileThreads,
                                        ValueLayout::Rows, kMayBeDirect>::Type;
@@ -113,7 +114,7 @@ struct AttentionMatrixConfig {
                 "direct copies would overwrite the tile being read");
   /// Whether no part of a tile waits in registers.
   static constexpr bool kDirect =
-      KeyCopy::kDirect && (S.sharedValues || ValueCopy::kDirect);
+      KeyCopy::kDirect && (S.sharesValues() || ValueCopy::kDirect);
 
   static constexpr int kScratch = [] {
     if constexpr (kSharedScores)
@@ -123,35 +124,35 @@ struct AttentionMatrixConfig {
   using Shared = AttentionMatrixShared<kParts * kStages * kStage + kScratch>;
   static_assert(sizeof(Shared) == attentionLdsBytes(kArch, T, S.type, S.headDim,
                                                     S.valueDim,
-                                                    S.sharedValues));
+                                                    S.sharesValues()));
 
   /// Whether blocks have rows in the order of block_order.h. Few rows of a
   /// sequence are few blocks.
   static constexpr bool kOrdered =
-      kIsCdna && kParts == 1 && T.splitKv == 1 && !S.sharedValues;
+      kIsCdna && kParts == 1 && T.splitKv == 1 && !S.sharesValues();
 
   /// Blocks of keys may be missing; their rows are read as zeros.
-  static constexpr bool kGaps = S.keys == SequenceLayout::Paged;
-  static constexpr bool kSoftmax = S.normalizer == Normalizer::Softmax;
+  static constexpr bool kGaps = S.keys.isPaged();
+  static constexpr bool kSoftmax = S.normalizer != Normalizer::None;
   /// Whether the softmax may multiply scores by their scale.
   static constexpr bool kMayKeepUnit =
-      kTileOf16 && kSoftmax && !S.softcap && !R::kScore;
+      kTileOf16 && kSoftmax && S.cap == ScoreCap::None && !R::kScore;
 
   /// Whether the next tile is in registers, or on its way into LDS.
   static constexpr bool kAhead =
-      kIsCdna && !S.sharedValues && (!kDirect || T.stages == 2);
+      kIsCdna && !S.sharesValues() && (!kDirect || T.stages == 2);
   static_assert(!kIsCdna || !kDirect || kAhead, "walkNext waits for copies");
   /// And know before where in a cache it lies: loads return in order, so an
   /// entry of the block table that is asked for behind rows is a trip to memory
   /// more.
   static constexpr bool kFindsAhead =
-      kGaps && kAhead && S.blockRows >= 8 &&
-      (kBk % S.blockRows == 0 || S.blockRows % kBk == 0);
+      kGaps && kAhead && S.keys.pageRows >= 8 &&
+      (kBk % S.keys.pageRows == 0 || S.keys.pageRows % kBk == 0);
   /// The copies of sm_90a from pages, and of elements of 8 bits, go from pieces
   /// of rows at equal distances, whose entries of the table are asked for a
   /// step before. Of large heads no register is left for that.
   static constexpr bool kFromPieces = kArch == Arch::Sm90a && kDirect &&
-                                      !S.sharedValues && (kGaps || kNarrow) &&
+                                      !S.sharesValues() && (kGaps || kNarrow) &&
                                       S.headDim + S.valueDim <= 384 &&
                                       TilePieces<S, kBk>::kExists;
   using TileBlocks =
@@ -160,7 +161,7 @@ struct AttentionMatrixConfig {
   /// Whether a tile of keys is a view of the memory, which bounds it without
   /// vector instructions.
   static constexpr bool kViews = kIsCdna && kOneBlock<S, kBk> && kParts == 1 &&
-                                 !S.sharedValues && S.kType == S.type &&
+                                 !S.sharesValues() && S.kType == S.type &&
                                  S.vType == S.type &&
                                  (kTarget.directToLds < 16 || kDirect);
 

@@ -41,13 +41,13 @@ struct AttentionMatrixCopy : AttentionMatrixConfig<S, T, R> {
         return [=, &at](int row) __attribute__((always_inline)) {
           i32 key = minOf(at.first + row, at.last), entry = at.of(key);
           auto from = (Global<const u8>)(p + entry * block + head +
-                                         key % S.blockRows * stride);
+                                         key % S.keys.pageRows * stride);
           return entry < 0 ? nullptr : from;
         };
       };
       k.template issue<true>(
           thread(), rows(a.k, a.kSequence, a.kRow, w.head * a.kHead), lds);
-      if constexpr (!S.sharedValues)
+      if constexpr (!S.sharesValues())
         v.template issue<true>(thread(),
                                rows(a.v, a.vSequence, a.vRow, w.head * a.vHead),
                                lds + kKeyTile);
@@ -75,11 +75,11 @@ struct AttentionMatrixCopy : AttentionMatrixConfig<S, T, R> {
     if constexpr (kGaps) {
       rows = at.entry[0] < 0 ? 0 : rows;
       outer = at.entry[0] < 0 ? 0 : at.entry[0];
-      first %= S.blockRows;
+      first %= S.keys.pageRows;
     } else
       first += w.keyStart;
     constexpr bool outside =
-        kGaps || S.keys == SequenceLayout::Dense; // rows of several
+        kGaps || S.keys.layout == KeyLayout::Dense; // rows of several
     auto view = [&](auto p, i64 sequence, i64 stride, i64 head, int dim) {
       i64 from = (outside ? outer * sequence : 0) + first * stride;
       return TileView::ofWholeRows((Global<const u8>)(p + from + w.head * head),
@@ -108,7 +108,7 @@ struct AttentionMatrixCopy : AttentionMatrixConfig<S, T, R> {
         };
       };
       k.template issue<kGaps>(thread(), row(a.k, from.k, a.kRow), lds);
-      if constexpr (!S.sharedValues)
+      if constexpr (!S.sharesValues())
         v.template issue<kGaps>(thread(), row(a.v, from.v, a.vRow),
                                 lds + kKeyTile);
       return;
@@ -124,7 +124,7 @@ struct AttentionMatrixCopy : AttentionMatrixConfig<S, T, R> {
           return isMissing<S>(a, w, key) ? nullptr : from;
         },
         lds);
-    if constexpr (!S.sharedValues)
+    if constexpr (!S.sharesValues())
       v.template issue<kGaps>(
           thread(),
           [&](int row) __attribute__((always_inline)) {
@@ -136,7 +136,7 @@ struct AttentionMatrixCopy : AttentionMatrixConfig<S, T, R> {
   }
   HK_MEM void land(u8 *lds) {
     k.land(thread(), lds);
-    if constexpr (!S.sharedValues)
+    if constexpr (!S.sharesValues())
       v.land(thread(), lds + kKeyTile);
   }
 };

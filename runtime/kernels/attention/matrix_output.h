@@ -84,7 +84,7 @@ struct AttentionMatrixOutput : AttentionMatrixConfig<S, T, R> {
       RowEnd end = finishRow<S>(a, w.head * S.group + row % S.group,
                                 rows.maximum[i], rows.sum[i]);
       at[i] = outOffset<S>(a, w, row);
-      if constexpr (S.lse)
+      if constexpr (S.storesLse())
         if (exists[i] && Fragments::rowLead() && firstColumn() == 0)
           a.lse[lseOffset<S>(a, w, row)] = end.lse;
       factor[i] = end.factor;

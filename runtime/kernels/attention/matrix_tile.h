@@ -36,7 +36,7 @@ struct AttentionMatrixTile : AttentionMatrixConfig<S, T, R> {
     f.scores(lds);
     if constexpr (kSharedScores)
       f.addShares(x.scratch);
-    if constexpr (S.qScale || S.kScale || kScaledQueries)
+    if constexpr (S.qScale.exists() || S.kScale.exists() || kScaledQueries)
       f.forEachScore([&](int i, int key, auto &x)
                          __attribute__((always_inline)) {
                            constexpr int V = int(sizeof(x) / sizeof(float));
@@ -76,7 +76,7 @@ private:
   /// Whether all scores of the wave are far below a soft cap, as most are. On
   /// sm_90a a branch is dearer than what it saves.
   HK_DEV bool smallScores(const Args &a, Fragments &f) {
-    if constexpr (!S.softcap || kArch == Arch::Sm90a)
+    if constexpr (S.cap == ScoreCap::None || kArch == Arch::Sm90a)
       return false;
     float most = 0;
     f.forEachScore([&](int, int, auto &x) __attribute__((always_inline)) {

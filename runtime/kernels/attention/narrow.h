@@ -16,7 +16,7 @@
 #ifndef HK_KERNELS_ATTENTION_NARROW_H
 #define HK_KERNELS_ATTENTION_NARROW_H
 
-#include "kernels/attention/spec.h"
+#include "kernels/attention/block.h"
 #if HK_GPU
 #include "kernels/device/attention/widening.h"
 #endif
@@ -36,14 +36,16 @@ template <DType D> HK_DEV float loadFloat(Global<const Storage<D>> p, i64 i) {
 /// summed, or the result.
 template <AttentionSpec S>
 inline constexpr bool kScaledWeights =
-    S.vScale &&
-    (S.vScalePerKey || S.valueScaling == ValueScaling::Probabilities);
+    S.vScale != ValueScale::None &&
+    (S.vScale == ValueScale::PerKey ||
+     S.valueScaling == ValueScaling::Probabilities);
 template <AttentionSpec S>
 inline constexpr bool kScaledSegment =
-    S.vScale && !S.vScalePerKey && S.valueScaling == ValueScaling::FirstSegment;
+    S.vScale != ValueScale::None && S.vScale != ValueScale::PerKey &&
+    S.valueScaling == ValueScaling::FirstSegment;
 template <AttentionSpec S>
 inline constexpr bool kScaledResult =
-    S.vScale && !kScaledWeights<S> && !kScaledSegment<S>;
+    S.vScale != ValueScale::None && !kScaledWeights<S> && !kScaledSegment<S>;
 
 #if HK_GPU
 //===----------------------------------------------------------------------===//
@@ -73,7 +75,7 @@ struct NarrowKeys {
   /// Whether f16 is multiplied, which floats become in one instruction for two.
   /// Factors of probabilities may need more exponents than f16 has.
   static constexpr bool kHalves =
-      kInLds && S.normalizer == Normalizer::Softmax && !R::kWeight &&
+      kInLds && S.normalizer != Normalizer::None && !R::kWeight &&
       !kScaledWeights<S> && kNativeDecode<S.kType> && kNativeDecode<S.vType>;
   /// Queries become f16 times powers of two.
   static constexpr bool kScaledQueries = kHalves && S.type == DType::BF16;
@@ -90,14 +92,14 @@ template <AttentionSpec S, class R>
 HK_DEV float rowScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                       i64 row) {
   float scale = 1.f;
-  if constexpr (S.qScale) {
+  if constexpr (S.qScale.exists()) {
     i64 i = row / S.group, h = w.head * S.group + row % S.group;
     if constexpr (S.queries != SequenceLayout::Dense)
       i += w.queryStart;
     scale = a.qScale[w.sequence * a.qScaleSequence +
-                     i / S.qBlock * a.qScaleRow + h * a.qScaleHead];
+                     i / S.qScale.queries * a.qScaleRow + h * a.qScaleHead];
   }
-  if constexpr (S.kScale && !S.kScalePerKey)
+  if constexpr (S.kScale.isShared())
     scale *= a.kScale[w.sequence * a.kScaleSequence + w.head * a.kScaleHead];
   return scale;
 }
@@ -106,11 +108,11 @@ HK_DEV float rowScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
 template <AttentionSpec S, class R>
 HK_DEV float keyScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                       i64 key) {
-  if constexpr (!(S.kScale && S.kScalePerKey))
+  if constexpr (!S.kScale.isPerKey())
     return 1.f;
   KeyPlace at = keyPlace<S>(a, w, minOf(key, w.keys - 1));
   return a.kScale[at.outer * a.kScaleSequence +
-                  at.row / S.kBlock * a.kScaleRow + w.head * a.kScaleHead];
+                  at.row / S.kScale.keys * a.kScaleRow + w.head * a.kScaleHead];
 }
 /// Of the value of key `key`, if probabilities are multiplied with it.
 template <AttentionSpec S, class R>
@@ -118,7 +120,7 @@ HK_DEV float valueScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                         i64 key) {
   if constexpr (!kScaledWeights<S>)
     return 1.f;
-  if constexpr (!S.vScalePerKey)
+  if constexpr (S.vScale != ValueScale::PerKey)
     return a.vScale[w.sequence * a.vScaleSequence + w.head * a.vScaleHead];
   KeyPlace at = keyPlace<S>(a, w, minOf(key, w.keys - 1));
   return a.vScale[at.outer * a.vScaleSequence + at.row * a.vScaleRow +
@@ -128,10 +130,10 @@ HK_DEV float valueScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
 template <AttentionSpec S, class R>
 HK_DEV float resultScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                          i64 column) {
-  if constexpr (!S.vScale || kScaledWeights<S>)
+  if constexpr (S.vScale == ValueScale::None || kScaledWeights<S>)
     return 1.f;
   i64 at = w.sequence * a.vScaleSequence + w.head * a.vScaleHead;
-  return a.vScale[S.vScalePerColumn ? at + column : at];
+  return a.vScale[S.vScale == ValueScale::PerColumn ? at + column : at];
 }
 
 } // namespace hk

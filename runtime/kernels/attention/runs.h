@@ -23,7 +23,7 @@
 #ifndef HK_KERNELS_ATTENTION_RUNS_H
 #define HK_KERNELS_ATTENTION_RUNS_H
 
-#include "kernels/attention/spec.h"
+#include "kernels/attention/block.h"
 #include "kernels/device/scan.h"
 
 namespace hk {
@@ -92,8 +92,8 @@ public:
 private:
   /// Whether all sequences have the same number of keys.
   static constexpr bool kEqual =
-      !S.kvLens && (S.keys == SequenceLayout::Dense ||
-                    (S.keys == SequenceLayout::Paged && !S.raggedTable));
+      !S.keys.hasCount() &&
+      (S.keys.layout == KeyLayout::Dense || S.keys.layout == KeyLayout::Paged);
   struct Unit {
     u32 sequence, head;
     u32 first, steps; // its place among all steps
@@ -112,7 +112,7 @@ private:
     if (sequence >= args.batch)
       return 0;
     AttentionBlock w = sequenceOf(sequence);
-    i64 base = firstSlicedKey(w.keys, w.queries, S.windowLeft);
+    i64 base = firstSlicedKey(w.keys, w.queries, S.window.left);
     return u32(maxOf((w.keys - base + STEP - 1) / STEP, 1));
   }
   /// Of equal units: the most runs that are cut where units are, as a run that
@@ -183,7 +183,7 @@ private:
     AttentionBlock w = sequenceOf(unit.sequence);
     w.head = unit.head;
     w.count = w.queries * S.group;
-    i64 base = firstSlicedKey(w.keys, w.queries, S.windowLeft);
+    i64 base = firstSlicedKey(w.keys, w.queries, S.window.left);
     w.slice = {minOf(base + i64(begin) * STEP, w.keys),
                minOf(base + i64(end) * STEP, w.keys)};
     u32 part = number - runOf(unit.first);

@@ -69,7 +69,7 @@ inline constexpr float kSmallCapped = 0.54f;
 template <AttentionSpec S, int V, bool SMALL = false, class R>
 HK_DEV Vec<float, V> score(const AttentionArgs<S, R> &a, Vec<float, V> dot) {
   constexpr float unit = kScoreUnit<S, R>;
-  if constexpr (S.softcap) {
+  if constexpr (S.cap == ScoreCap::Soft) {
     float inner = a.scale / a.softcap, outer = a.softcap * unit;
     Vec<float, V> x = dot * inner;
     return (SMALL ? smallTanh<V>(x, x * x) : tanh<V>(x)) * outer;
@@ -94,7 +94,7 @@ HK_DEV Vec<float, V> finishScore(const AttentionArgs<S, R> &a,
     HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
         R::score(a.words, x[e], i32(w.sequence), head, query, i32(key + e),
                  i32(w.queries), i32(w.keys));
-    if constexpr (S.normalizer == Normalizer::Softmax)
+    if constexpr (S.normalizer != Normalizer::None)
       x *= kLog2E;
   }
   return x;
@@ -146,7 +146,7 @@ HK_DEV RowEnd finishRow(const AttentionArgs<S, R> &a, i64 head, float maximum,
                         float sum) {
   if constexpr (S.normalizer == Normalizer::None)
     return {1.f, 0.f};
-  if constexpr (!S.sink)
+  if constexpr (S.normalizer != Normalizer::SoftmaxWithSink)
     return finishRow(maximum, sum);
   float sink = a.sink[head], logit = sinkLogit(sink);
   bool outweighs = !(maximum > logit);

@@ -15,7 +15,7 @@
 #ifndef HK_KERNELS_ATTENTION_TILEBLOCKS_H
 #define HK_KERNELS_ATTENTION_TILEBLOCKS_H
 
-#include "kernels/attention/spec.h"
+#include "kernels/attention/keys.h"
 
 namespace hk {
 
@@ -25,7 +25,7 @@ template <AttentionSpec S, int Step, int Count, class R>
 HK_DEV void findEntries(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                         i32 j, i32 last, i32 (&entry)[Count]) {
   HK_UNROLL for (int b = 0; b < Count; ++b) entry[b] =
-      i32(blockOf<S>(a, w, minOf(j + b * Step, last)));
+      i32(KeysOf<S>::entry(a, w, minOf(j + b * Step, last)));
 }
 /// Whether a block of these entries is missing: no query sees it.
 template <int Count> HK_DEV bool missesAny(const i32 (&entry)[Count]) {
@@ -38,7 +38,7 @@ template <int Count> HK_DEV bool missesAny(const i32 (&entry)[Count]) {
 /// `first` on lies in. Behind key `last`, that of its block.
 template <AttentionSpec S, bool Known, int Keys> struct TableEntries {
   static constexpr int kCount =
-      Known && S.blockRows < Keys ? Keys / S.blockRows : 1;
+      Known && S.keys.pageRows < Keys ? Keys / S.keys.pageRows : 1;
   i32 first, last, entry[kCount];
 
   template <class R>
@@ -47,13 +47,13 @@ template <AttentionSpec S, bool Known, int Keys> struct TableEntries {
     first = j;
     last = end - 1;
     if constexpr (Known)
-      findEntries<S, S.blockRows>(a, w, j, last, entry);
+      findEntries<S, S.keys.pageRows>(a, w, j, last, entry);
   }
   /// The entry for a key of the tile.
   HK_MEM i32 of(i32 key) const {
     i32 found = entry[0];
     HK_UNROLL for (int b = 1; b < kCount; ++b) found =
-        key >= first + b * S.blockRows ? entry[b] : found;
+        key >= first + b * S.keys.pageRows ? entry[b] : found;
     return found;
   }
   HK_MEM bool anyMissing() const { return missesAny(entry); }
@@ -67,9 +67,9 @@ struct KeyStrides {
 /// Pieces of a tile of Keys that begins at a multiple of them: kRows rows each
 /// at equal distances.
 template <AttentionSpec S, int Keys> struct TilePieces {
-  static constexpr bool kPaged = S.keys == SequenceLayout::Paged;
+  static constexpr bool kPaged = S.keys.isPaged();
   static constexpr int kRows = [] {
-    int a = Keys, b = kPaged ? int(S.blockRows) : 0;
+    int a = Keys, b = kPaged ? int(S.keys.pageRows) : 0;
     while (b != 0) {
       int rest = a % b;
       a = b;
@@ -80,7 +80,7 @@ template <AttentionSpec S, int Keys> struct TilePieces {
   static constexpr int kCount = Keys / kRows;
   /// Swizzles of rows in LDS repeat after 8.
   static constexpr bool kExists = S.keyChunk == 0 && S.valueChunk == 0 &&
-                                  (!kPaged || S.blockRows > 0) &&
+                                  (!kPaged || S.keys.pageRows > 0) &&
                                   kRows % 8 == 0;
   /// Entries of the block table; below 0: no query sees the piece.
   i32 entry[kCount];
@@ -106,10 +106,10 @@ template <AttentionSpec S, int Keys> struct TilePieces {
       if constexpr (kPaged) {
         rows = entry[b] < 0 ? 0 : rows;
         at += i64(entry[b] < 0 ? 0 : entry[b]) * by.sequence +
-              first % S.blockRows * by.row;
+              first % S.keys.pageRows * by.row;
       } else {
         at += (w.keyStart + first) * by.row;
-        if constexpr (S.keys == SequenceLayout::Dense)
+        if constexpr (S.keys.layout == KeyLayout::Dense)
           at += w.sequence * by.sequence;
       }
       copy.template issueRows<kRows>(thread, (Global<const u8>)(p + at),

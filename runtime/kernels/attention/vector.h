@@ -107,7 +107,7 @@ private:
     KeyRange range = visibleKeys<S>(w, r / S.group);
     for (i64 j = range.begin; j < range.end; j += T.bk) {
       float p = keyScore(a, w, r, j + lane, range.end, sh);
-      if constexpr (S.normalizer == Normalizer::Softmax) {
+      if constexpr (S.normalizer != Normalizer::None) {
         float top =
             waveAll(p, [](float u, float v) { return __builtin_fmaxf(u, v); });
         top = __builtin_fmaxf(top, row.maximum);
@@ -182,7 +182,7 @@ private:
       else
         hk::store<S.outType, 1>(a.out, at + column, Vec<float, 1>(y));
     }
-    if constexpr (S.lse)
+    if constexpr (S.storesLse())
       if (lane == 0)
         a.lse[lseOffset<S>(a, w, r)] = end.lse;
   }

@@ -86,16 +86,17 @@ TEST(Attention, Slices) {
     runSlices<S, AttentionTile{8, 64, 1, 1, 3}>(p);
     runSlices<S, AttentionTile{32, 64, 1, 1, 3}>(p);
   };
-  check.operator()<SPEC(s.causal = true; s.kvLens = true)>(
+  check.operator()<SPEC(s.window.right = 0; s.keys = Keys::dense(Given))>(
       Lengths{{1, 1, 1}, {301, 0, 17}});
-  check.operator()<SPEC(s.causal = true; s.sink = true)>(Lengths{{140}, {300}});
-  check.operator()<SPEC(s.windowLeft = 140; s.causal = true)>(
+  check.operator()<SPEC(s.window.right = 0; s.normalizer = kSink)>(
+      Lengths{{140}, {300}});
+  check.operator()<SPEC(s.window.left = 140; s.window.right = 0)>(
       Lengths{{9}, {700}});
 }
 
 /// A value that is not finite reaches only the queries that see it.
 template <AttentionTile T> void runWithNanAtTheLastKey() {
-  constexpr AttentionSpec s = SPEC(s.causal = true);
+  constexpr AttentionSpec s = SPEC(s.window.right = 0);
   Problem p = makeProblem(s, Lengths{{40}, {70}}, 2, 16);
   evaluate(p);
   for (int i = 0; i < s.valueDim; ++i)

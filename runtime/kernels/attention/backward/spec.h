@@ -9,7 +9,7 @@
 // gradients, and how a launch is dealt out to blocks.
 //
 // A row is a (query, head) pair of one key head, as in
-// kernels/attention/spec.h. A block owns keys and walks the rows that see one
+// kernels/attention/block.h. A block owns keys and walks the rows that see one
 // of them (dk, dv), or owns rows and walks the keys that one of them sees (dq).
 // Both are intervals whose ends grow with what is owned, so one loop serves
 // both, over an `Own` that says what is owned. Nothing is shared between
@@ -21,7 +21,7 @@
 #define HK_KERNELS_ATTENTION_BACKWARD_SPEC_H
 
 #include "hk/Contract/LdsAttentionBackward.h"
-#include "kernels/attention/spec.h"
+#include "kernels/attention/block.h"
 
 namespace hk {
 

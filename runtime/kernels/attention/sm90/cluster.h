@@ -123,7 +123,7 @@ private:
     // The row of a (query, head) pair, as the other kernels number them.
     i64 pair = i64(w.first + tileQuery<T>(row)) * S.group + head % S.group;
     RowEnd end = finishRow<S>(a, head, maximum, sum);
-    if constexpr (S.lse)
+    if constexpr (S.storesLse())
       if (exists && column == 0)
         a.lse[lseOffset<S>(a, w, pair)] = end.lse;
     Vec<float, kVec> x;

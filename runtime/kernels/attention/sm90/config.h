@@ -144,13 +144,12 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
   static constexpr i64 kLds = attentionBulkLds(T, S.headDim, S.valueDim);
   static_assert(info(S.type).bits == 16 && info(S.outType).bits == 16 &&
                 T.splitKv == 1 && T.stages == 2 && S.align >= 16 &&
-                S.queries != SequenceLayout::Paged &&
                 kTileQueries<T> % 8 == 0 && S.group % T.heads == 0);
   /// Keys may be missing between others.
-  static constexpr bool kGaps = S.keys == SequenceLayout::Paged;
+  static constexpr bool kGaps = S.keys.isPaged();
   /// Keys of a box.
   static constexpr int kBoxKeys =
-      kGaps ? int(attentionBoxRows(kKeys, S.blockRows)) : kKeys;
+      kGaps ? int(attentionBoxRows(kKeys, S.keys.pageRows)) : kKeys;
 
   /// The engine fills rows of keys and columns with zeros where the operand
   /// ends, so that the products may take whole steps.
@@ -192,7 +191,7 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
   }
   /// Behind the last key that may be read.
   HK_MEM static int keysEnd(const BulkAttentionTile &tile) {
-    if constexpr (S.past)
+    if constexpr (S.window.own == OwnKeys::Elsewhere)
       return tile.keys > tile.queries ? tile.keys - tile.queries : 0;
     return tile.keys;
   }

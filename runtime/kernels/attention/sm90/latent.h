@@ -252,7 +252,7 @@ private:
       bool exists = own < w.count;
       i64 at = w.first + (exists ? own : 0);
       RowEnd end = rows.finish(a, w.head * S.group + at % S.group, r);
-      if constexpr (S.lse && GROUP == 0)
+      if constexpr (S.storesLse() && GROUP == 0)
         if (exists && laneId() % 4 == 0)
           a.lse[lseOffset<S>(a, w, at)] = end.lse;
       if constexpr (info(S.outType).bits == 16 && kIsEpilogue<E>)

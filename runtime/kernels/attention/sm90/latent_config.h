@@ -31,7 +31,7 @@ template <AttentionSpec S, AttentionTile T> struct LatentConfig {
   static constexpr int kRows = kWarpgroupRows; // of a block
   static constexpr int kKeys = T.bk, kStages = T.stages;
   static_assert(isLatent(T) && kKeys == 64 && kStages == 2 &&
-                info(D).bits == 16 && S.sharedValues && S.align >= 16 &&
+                info(D).bits == 16 && S.sharesValues() && S.align >= 16 &&
                 S.valueDim % 128 == 0 && S.valueDim <= S.headDim);
   static constexpr int kThreads = int(attentionThreads(kArch, T));
   static constexpr int kProductThreads = 2 * kWarpgroup;
@@ -43,9 +43,9 @@ template <AttentionSpec S, AttentionTile T> struct LatentConfig {
   static constexpr int kHalfColumns = S.valueDim / 2;
 
   /// Keys may be missing between others. Keys of a box.
-  static constexpr bool kGaps = S.keys == SequenceLayout::Paged;
+  static constexpr bool kGaps = S.keys.isPaged();
   static constexpr int kBoxKeys =
-      kGaps ? int(attentionBoxRows(kKeys, S.blockRows)) : kKeys;
+      kGaps ? int(attentionBoxRows(kKeys, S.keys.pageRows)) : kKeys;
 
   static constexpr int firstPanel(u32 piece) {
     return int(piece) * kHalfPanels;

@@ -53,14 +53,16 @@ private:
     int key, page;
   };
   HK_MEM Place find(const AttentionBlock &w, int key) const {
-    if constexpr (!Config::kGaps)
+    if constexpr (!Config::kGaps) {
       return {int(w.keyStart) + key,
-              S.keys == SequenceLayout::Dense ? int(w.sequence) : 0};
-    Place at = {key, -1};
-    key += laneId() * Config::kBoxKeys;
-    if (laneId() < kBoxes && key < w.keys)
-      at.page = int(blockOf<S>(a, w, key));
-    return at;
+              S.keys.layout == KeyLayout::Dense ? int(w.sequence) : 0};
+    } else {
+      Place at = {key, -1};
+      key += laneId() * Config::kBoxKeys;
+      if (laneId() < kBoxes && key < w.keys)
+        at.page = int(KeysOf<S>::entry(a, w, key));
+      return at;
+    }
   }
 
   /// Pieces whose places are free together follow each other.
@@ -92,7 +94,7 @@ private:
       HK_UNROLL for (int b = 0; b < kBoxes; ++b) {
         int row = key;
         if constexpr (Config::kGaps)
-          row = int(u32(key + b * Config::kBoxKeys) % u32(S.blockRows));
+          row = int(u32(key + b * Config::kBoxKeys) % u32(S.keys.pageRows));
         HK_UNROLL for (int p = first; p < first + panels; ++p)
             loadBox(lds.keys(STAGE, p) + b * Config::kBoxKeys * kBulkRowBytes,
                     map, full, BatchedBoxPlace{p * 64, row, head, pages[b]});

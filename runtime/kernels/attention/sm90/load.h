@@ -58,7 +58,7 @@ public:
 
   HK_MEM BulkRowKeys(const AttentionArgs<S> &, const BulkAttentionTile &w)
       : start(w.keyStart), head(w.head / S.group),
-        sequence(S.keys == SequenceLayout::Dense ? w.sequence : 0) {}
+        sequence(S.keys.layout == KeyLayout::Dense ? w.sequence : 0) {}
   HK_MEM Place find(int n) const { return start + n * Config::kKeys; }
   HK_MEM void announce(u32, Place) const {}
   template <int PANELS, int>
@@ -75,10 +75,10 @@ private:
 };
 
 /// The source of keys that lie in a certain way.
-template <SequenceLayout KEYS> struct PickKeySource {
+template <bool PAGED> struct PickKeySource {
   template <AttentionSpec S, AttentionTile T> using Type = BulkRowKeys<S, T>;
 };
-template <> struct PickKeySource<SequenceLayout::Paged> {
+template <> struct PickKeySource<true> {
   template <AttentionSpec S, AttentionTile T> using Type = BulkPagedKeys<S, T>;
 };
 
@@ -135,8 +135,8 @@ private:
   HK_MEM void loadSegment(const typename Segment::Args &a,
                           const BulkAttentionTile &w, int first, int end) {
     constexpr AttentionSpec spec = Segment::kSpec;
-    using Source =
-        typename PickKeySource<spec.keys>::template Type<spec, Segment::kTile>;
+    using Source = typename PickKeySource<spec.keys.isPaged()>::template Type<
+        spec, Segment::kTile>;
     Source source(a, w);
     typename Source::Place now = source.find(end - 1);
     if constexpr (ROLE != BulkRole::All) {

@@ -42,9 +42,9 @@ public:
 
   HK_MEM Place find(int n) const {
     int key = n * Config::kKeys + laneId() * kRows;
-    Place at = {key % S.blockRows, -1};
+    Place at = {key % S.keys.pageRows, -1};
     if (laneId() < kBoxes && key < end)
-      at.page = table[key / S.blockRows];
+      at.page = table[key / S.keys.pageRows];
     return at;
   }
 
@@ -91,7 +91,7 @@ private:
       int pages[some], rows[some];
       HK_UNROLL for (int b = 0; b < some; ++b) {
         pages[b] = fromLane(at.page, begin + b);
-        rows[b] = S.blockRows == kRows ? 0 : fromLane(at.row, begin + b);
+        rows[b] = S.keys.pageRows == kRows ? 0 : fromLane(at.row, begin + b);
       }
       if (isElected()) {
         if (begin == 0)

@@ -174,7 +174,7 @@ struct BulkAttentionRows : BulkRowSums {
   /// What makes a score that the softmax sees a logarithm of base 2: positive,
   /// so that order stays.
   HK_MEM static float baseTwo(const AttentionArgs<S> &a) {
-    if constexpr (S.softcap)
+    if constexpr (S.cap == ScoreCap::Soft)
       return a.softcap * kLog2E;
     return a.scale == 0.f ? 1.f : __builtin_fabsf(a.scale) * kLog2E;
   }
@@ -193,7 +193,7 @@ private:
   /// From the product to that score. The scale is a constant of the kernel: a
   /// positive one leaves nothing to do.
   HK_MEM static void prepare(const AttentionArgs<S> &a, Scores &s) {
-    if constexpr (S.softcap) {
+    if constexpr (S.cap == ScoreCap::Soft) {
       float inner = a.scale / a.softcap;
       HK_UNROLL for (int i = 0; i < kScores; i += 2) {
         f32x2 x = tanh<2>(f32x2{s[i], s[i + 1]} * inner);
@@ -210,7 +210,7 @@ private:
     HK_UNROLL for (int i = 0; i < kScores; ++i) {
       int key = first + i / 4 * 8 + i % 2, r = i / 2 % 2;
       bool seen = key < end[r];
-      if constexpr (S.windowLeft >= 0)
+      if constexpr (S.window.left >= 0)
         seen = seen && key >= begin[r];
       if constexpr (Config::kGaps)
         seen = seen && !(missing >> (i / 4 * 8 / Config::kBoxKeys) & 1);

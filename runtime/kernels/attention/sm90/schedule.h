@@ -118,7 +118,7 @@ private:
     segments.forEach([&]<class Segment, int I>(const typename Segment::Args &s)
                          __attribute__((always_inline)) {
                            bool all =
-                               Segment::kSpec.keys == SequenceLayout::Ragged;
+                               Segment::kSpec.keys.layout == KeyLayout::Ragged;
                            keys += all ? s.keys / maxOf(s.batch, 1) : s.keys;
                          });
     i64 bytes = maxOf(keys, 1) * (S.headDim + S.valueDim) * 2;

@@ -39,7 +39,7 @@ template <int I, class F, class... More> struct BulkSegments<I, F, More...> {
   static constexpr int kCount = 1 + sizeof...(More);
   /// Whether later queries see more keys of each segment.
   static constexpr bool kCausal =
-      F::kSpec.causal && F::kSpec.windowLeft < 0 && Rest::kCausal;
+      F::kSpec.window.right == 0 && F::kSpec.window.left < 0 && Rest::kCausal;
 
   typename First::Args args;
   Rest rest;

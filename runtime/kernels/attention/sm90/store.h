@@ -142,13 +142,13 @@ template <AttentionSpec S, AttentionTile T, class E> struct BulkAttentionStore {
       bool exists = query < tile.count;
       // The row of a (query, head) pair, as the other kernels number them.
       i64 pair = (w.first + query) * S.group + tile.head % S.group;
-      if constexpr (S.lse && !Config::kKeepsBase)
+      if constexpr (S.storesLse() && !Config::kKeepsBase)
         if (exists && laneId() % 4 == 0)
           a.lse[lseOffset<S>(a, w, pair)] = end.lse;
       storeAccumulatorRow<S.outType, S.valueDim>(
           a.out + outOffset<S>(a, w, pair), exists, o, r, end.factor);
       // Registers do not hold both at once.
-      if constexpr (S.lse && Config::kKeepsBase) {
+      if constexpr (S.storesLse() && Config::kKeepsBase) {
         float lse = rows.finish(a, tile.head, r).lse;
         if (exists && laneId() % 4 == 0)
           a.lse[lseOffset<S>(a, w, pair)] = lse;
@@ -201,7 +201,7 @@ private:
         continue;
       i64 pair = pairOf(tile, w, query);
       made[r].put(a, w, pair, 0);
-      if constexpr (S.lse && BEGIN == 0)
+      if constexpr (S.storesLse() && BEGIN == 0)
         if (laneId() % 4 == 0)
           a.lse[lseOffset<S>(a, w, pair)] = rows.finish(a, tile.head, r).lse;
     }

@@ -130,8 +130,9 @@ private:
   /// nobody; their probabilities are 0, but 0 * NaN is not. Where the operand
   /// itself ends, the engine has written zeros.
   HK_MEM void clearBehind(const BulkAttentionTile &w, int n) const {
-    constexpr bool ends = S.keys == SequenceLayout::Ragged ||
-                          S.keys == SequenceLayout::Paged || S.kvLens || S.past;
+    constexpr bool ends = S.keys.layout == KeyLayout::Ragged ||
+                          S.keys.isPaged() || S.keys.hasCount() ||
+                          S.window.own == OwnKeys::Elsewhere;
     if constexpr (!ends)
       return;
     int first = Config::keysEnd(w) - n * Config::kKeys;

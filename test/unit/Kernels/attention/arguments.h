@@ -46,14 +46,14 @@ template <AttentionSpec S> AttentionArgs<S> argsOf(Problem &p) {
   a.outSequence = p.maxQueries * a.outRow;
   a.lseRow = hq;
   a.lseSequence = p.maxQueries * hq;
-  i64 keys = S.keys == SequenceLayout::Paged ? p.blockSize : p.maxKeys;
+  i64 keys = S.keys.isPaged() ? p.blockSize : p.maxKeys;
   a.kHead = S.headDim;
   a.kRow = p.heads * S.headDim;
   a.kSequence = keys * a.kRow;
   a.vHead = S.valueDim;
   a.vRow = p.heads * S.valueDim;
   a.vSequence = keys * a.vRow;
-  if constexpr (S.sharedValues) {
+  if constexpr (S.sharesValues()) {
     a.v = (decltype(a.v))a.k;
     a.vHead = a.kHead;
     a.vRow = a.kRow;

@@ -20,11 +20,22 @@
 namespace hktest {
 
 using enum hk::SequenceLayout;
+using enum hk::KeyCount;
+using Keys = hk::AttentionKeys;
+
+inline constexpr auto kSink = hk::Normalizer::SoftmaxWithSink;
+inline constexpr auto kSoft = hk::ScoreCap::Soft;
+inline constexpr auto kShared = hk::ValuePlace::ColumnsOfKeys;
 
 template <class F> constexpr hk::AttentionSpec spec(F change) {
-  hk::AttentionSpec s = {
-      hk::DType::BF16, hk::DType::BF16, 64,    64,   2,  Dense, Dense, false,
-      false,           false,           false, true, -1, -1,    16};
+  hk::AttentionSpec s = {.outType = hk::DType::BF16,
+                         .headDim = 64,
+                         .valueDim = 64,
+                         .group = 2,
+                         .queries = Dense,
+                         .keys = Keys::dense(),
+                         .rowLse = hk::RowLse::Stored,
+                         .align = 16};
   constexpr hk::DType open = hk::DType::I64;
   s.qType = s.kType = s.vType = open;
   change(s);
@@ -48,38 +59,38 @@ template <class F> constexpr hk::AttentionSpec spec(F change) {
   CASE(dense, SPEC(), LIST(33, 33), LIST(100, 100), 2, 16) \
   CASE(no_keys, SPEC(), LIST(3, 3), LIST(0, 0), 2, 16) \
   CASE(no_queries, SPEC(), LIST(0, 0), LIST(5, 5), 2, 16) \
-  CASE(causal, SPEC(s.causal = true), LIST(70, 70), LIST(130, 130), 2, 16) \
-  CASE(causal_empty_rows, SPEC(s.causal = true), LIST(40, 40), LIST(9, 9), 2, 16) \
-  CASE(prefill_cache, SPEC(s.causal = true; s.kvLens = true; s.queries = Single), LIST(161), LIST(300), 2, 16) \
-  CASE(decode_cache, SPEC(s.causal = true; s.kvLens = true; s.queries = Single), LIST(1), LIST(301), 2, 16) \
-  CASE(decode_batch, SPEC(s.causal = true; s.kvLens = true), LIST(1, 1, 1), LIST(301, 0, 17), 2, 16) \
-  CASE(ragged, SPEC(s.queries = Ragged; s.keys = Ragged; s.causal = true), LIST(5, 0, 70, 1, 16), LIST(9, 3, 70, 150, 16), 2, 16) \
-  CASE(paged, SPEC(s.queries = Ragged; s.keys = Paged; s.kvLens = true; s.causal = true), LIST(1, 12, 0, 34, 1), LIST(1, 133, 7, 20, 65), 2, 16) \
-  CASE(paged_by_5, SPEC(s.queries = Ragged; s.keys = Paged; s.kvLens = true; s.causal = true), LIST(1, 12, 1), LIST(38, 133, 65), 1, 5) \
-  CASE(left_window, SPEC(s.windowLeft = 20; s.causal = true), LIST(90, 90), LIST(150, 150), 2, 16) \
-  CASE(windows, SPEC(s.windowLeft = 3; s.windowRight = 5), LIST(50, 50), LIST(70, 70), 2, 16) \
-  CASE(own_key, SPEC(s.windowLeft = 0; s.windowRight = 0), LIST(20), LIST(7), 2, 16) \
-  CASE(softcap, SPEC(s.softcap = true), LIST(10), LIST(90), 2, 16) \
-  CASE(sink, SPEC(s.sink = true; s.causal = true), LIST(40), LIST(20), 2, 16) \
+  CASE(causal, SPEC(s.window.right = 0), LIST(70, 70), LIST(130, 130), 2, 16) \
+  CASE(causal_empty_rows, SPEC(s.window.right = 0), LIST(40, 40), LIST(9, 9), 2, 16) \
+  CASE(prefill_cache, SPEC(s.keys = Keys::dense(Given); s.window.right = 0; s.queries = Single), LIST(161), LIST(300), 2, 16) \
+  CASE(decode_cache, SPEC(s.keys = Keys::dense(Given); s.window.right = 0; s.queries = Single), LIST(1), LIST(301), 2, 16) \
+  CASE(decode_batch, SPEC(s.keys = Keys::dense(Given); s.window.right = 0), LIST(1, 1, 1), LIST(301, 0, 17), 2, 16) \
+  CASE(ragged, SPEC(s.queries = Ragged; s.keys = Keys::ragged(); s.window.right = 0), LIST(5, 0, 70, 1, 16), LIST(9, 3, 70, 150, 16), 2, 16) \
+  CASE(paged, SPEC(s.queries = Ragged; s.keys = Keys::paged(0, Given); s.window.right = 0), LIST(1, 12, 0, 34, 1), LIST(1, 133, 7, 20, 65), 2, 16) \
+  CASE(paged_by_5, SPEC(s.queries = Ragged; s.keys = Keys::paged(0, Given); s.window.right = 0), LIST(1, 12, 1), LIST(38, 133, 65), 1, 5) \
+  CASE(left_window, SPEC(s.window.left = 20; s.window.right = 0), LIST(90, 90), LIST(150, 150), 2, 16) \
+  CASE(windows, SPEC(s.window.left = 3; s.window.right = 5), LIST(50, 50), LIST(70, 70), 2, 16) \
+  CASE(own_key, SPEC(s.window.left = 0; s.window.right = 0), LIST(20), LIST(7), 2, 16) \
+  CASE(softcap, SPEC(s.cap = kSoft), LIST(10), LIST(90), 2, 16) \
+  CASE(sink, SPEC(s.normalizer = kSink; s.window.right = 0), LIST(40), LIST(20), 2, 16) \
   CASE(group_1, SPEC(s.group = 1), LIST(9), LIST(77), 3, 16) \
   CASE(group_5, SPEC(s.group = 5), LIST(9), LIST(77), 1, 16) \
-  CASE(group_12, SPEC(s.group = 12; s.causal = true), LIST(3), LIST(77), 1, 16) \
+  CASE(group_12, SPEC(s.group = 12; s.window.right = 0), LIST(3), LIST(77), 1, 16) \
   CASE(f16, SPEC(s.type = s.outType = DType::F16), LIST(9), LIST(77), 2, 16) \
   CASE(f32, SPEC(s.type = s.outType = DType::F32), LIST(9), LIST(77), 2, 16) \
   CASE(bf16_to_f32, SPEC(s.outType = DType::F32), LIST(9), LIST(77), 2, 16) \
   CASE(d72_40, SPEC(s.headDim = 72; s.valueDim = 40), LIST(9), LIST(77), 2, 16) \
   CASE(d33_7, SPEC(s.headDim = 33; s.valueDim = 7; s.align = 2), LIST(9), LIST(77), 2, 16) \
   CASE(d192_128, SPEC(s.headDim = 192; s.valueDim = 128), LIST(9), LIST(77), 2, 16) \
-  CASE(d128, SPEC(s.headDim = s.valueDim = 128; s.causal = true), LIST(150), LIST(210), 2, 16) \
+  CASE(d128, SPEC(s.headDim = s.valueDim = 128; s.window.right = 0), LIST(150), LIST(210), 2, 16) \
   CASE(d8_256, SPEC(s.headDim = 8; s.valueDim = 256), LIST(9), LIST(77), 2, 16) \
-  CASE(latent_576, SPEC(s.headDim = 576; s.valueDim = 512; s.group = 16; s.sharedValues = true; s.keys = Paged; s.kvLens = true), LIST(1, 5), LIST(70, 33), 1, 16) \
-  CASE(latent_320, SPEC(s.headDim = 320; s.valueDim = 256; s.group = 5; s.sharedValues = true; s.causal = true), LIST(19), LIST(50), 1, 16) \
-  CASE(int8_keys, SPEC(s.kType = DType::I8; s.vType = DType::F8E4M3FN; s.kScale = s.kScalePerKey = s.vScale = s.vScalePerKey = true), LIST(9), LIST(77), 2, 16) \
-  CASE(fnuz_cache, SPEC(s.kType = s.vType = DType::F8E4M3FNUZ; s.keys = Paged; s.kvLens = true; s.kScale = s.kScalePerKey = true), LIST(1, 1), LIST(130, 5), 2, 16) \
-  CASE(narrow_odd, SPEC(s.qType = s.vType = DType::I8; s.kType = DType::F8E5M2; s.headDim = 33; s.valueDim = 7; s.align = 1; s.vScale = s.vScalePerKey = true), LIST(9), LIST(77), 2, 16) \
-  CASE(e4m3_cache, SPEC(s.kType = s.vType = DType::F8E4M3FN; s.keys = Paged; s.kvLens = true; s.kScale = s.kScalePerKey = true), LIST(1, 1, 1), LIST(301, 0, 17), 2, 16) \
-  CASE(e5m2_cache, SPEC(s.type = s.outType = DType::F16; s.kType = DType::F8E5M2; s.vType = DType::F8E4M3FN; s.headDim = 80; s.valueDim = 48; s.keys = Paged; s.kvLens = true; s.causal = true; s.sink = true), LIST(2, 2), LIST(130, 40), 1, 8) \
-  CASE(e4m3_window, SPEC(s.kType = s.vType = DType::F8E4M3FN; s.windowLeft = 40; s.causal = true; s.softcap = true), LIST(2, 2), LIST(150, 150), 2, 16) \
+  CASE(latent_576, SPEC(s.headDim = 576; s.valueDim = 512; s.group = 16; s.values = kShared; s.keys = Keys::paged(0, Given)), LIST(1, 5), LIST(70, 33), 1, 16) \
+  CASE(latent_320, SPEC(s.headDim = 320; s.valueDim = 256; s.group = 5; s.values = kShared; s.window.right = 0), LIST(19), LIST(50), 1, 16) \
+  CASE(int8_keys, SPEC(s.kType = DType::I8; s.vType = DType::F8E4M3FN; s.kScale = hk::KeyScale::perKeys(1); s.vScale = hk::ValueScale::PerKey), LIST(9), LIST(77), 2, 16) \
+  CASE(fnuz_cache, SPEC(s.kType = s.vType = DType::F8E4M3FNUZ; s.keys = Keys::paged(0, Given); s.kScale = hk::KeyScale::perKeys(1)), LIST(1, 1), LIST(130, 5), 2, 16) \
+  CASE(narrow_odd, SPEC(s.qType = s.vType = DType::I8; s.kType = DType::F8E5M2; s.headDim = 33; s.valueDim = 7; s.align = 1; s.vScale = hk::ValueScale::PerKey), LIST(9), LIST(77), 2, 16) \
+  CASE(e4m3_cache, SPEC(s.kType = s.vType = DType::F8E4M3FN; s.keys = Keys::paged(0, Given); s.kScale = hk::KeyScale::perKeys(1)), LIST(1, 1, 1), LIST(301, 0, 17), 2, 16) \
+  CASE(e5m2_cache, SPEC(s.type = s.outType = DType::F16; s.kType = DType::F8E5M2; s.vType = DType::F8E4M3FN; s.headDim = 80; s.valueDim = 48; s.keys = Keys::paged(0, Given); s.window.right = 0; s.normalizer = kSink), LIST(2, 2), LIST(130, 40), 1, 8) \
+  CASE(e4m3_window, SPEC(s.kType = s.vType = DType::F8E4M3FN; s.window.left = 40; s.window.right = 0; s.cap = kSoft), LIST(2, 2), LIST(150, 150), 2, 16) \
   CASE(f32_d128, SPEC(s.type = s.outType = DType::F32; s.headDim = s.valueDim = 128), LIST(9), LIST(77), 2, 16)
 // clang-format on
 
@@ -93,7 +104,7 @@ inline constexpr int kSplits = 3;
 constexpr hk::AttentionTile pickTile(hk::Arch arch, const hk::AttentionSpec &s,
                                      bool few, int splits) {
   hk::AttentionShape shape = {s.type, s.headDim, s.valueDim, s.align};
-  shape.sharedValues = s.sharedValues;
+  shape.sharedValues = s.sharesValues();
   hk::AttentionTileList list = hk::attentionTiles(arch, shape);
   hk::AttentionTile tile = list.tile[few ? list.count - 1 : 0];
   tile.splitKv = splits;
@@ -103,8 +114,8 @@ constexpr hk::AttentionTile pickTile(hk::Arch arch, const hk::AttentionSpec &s,
 /// The kernel of one slice of the keys.
 constexpr hk::AttentionSpec sliced(hk::AttentionSpec s) {
   s.outType = hk::DType::F32;
-  s.sink = false;
-  s.lse = true;
+  s.normalizer = hk::Normalizer::Softmax;
+  s.rowLse = hk::RowLse::Stored;
   return s;
 }
 

@@ -163,7 +163,7 @@ template <AttentionSpec S> AttentionArgs<S> uploadArgs(Problem &p) {
   a.sink = upload(p.sink);
   a.kScale = upload(p.keyScale);
   a.vScale = upload(p.valueScale);
-  if constexpr (S.sharedValues)
+  if constexpr (S.sharesValues())
     a.v = (decltype(a.v))a.k;
   return a;
 }
@@ -174,7 +174,7 @@ void launchTile(const std::string &name, AttentionArgs<S> &a, const Problem &p,
   launch(name, gridX(p, tile.bq), p.heads, tile.splitKv,
          attentionThreads(arch, tile),
          attentionLdsBytes(arch, tile, S.type, S.headDim, S.valueDim,
-                           S.sharedValues),
+                           S.sharesValues()),
          &a, sizeof a);
 }
 

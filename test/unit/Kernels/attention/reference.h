@@ -14,7 +14,7 @@
 #ifndef HK_TEST_KERNELS_ATTENTION_REFERENCE_H
 #define HK_TEST_KERNELS_ATTENTION_REFERENCE_H
 
-#include "kernels/attention/spec.h"
+#include "kernels/attention/block.h"
 
 #include <cmath>
 #include <cstdio>
@@ -29,7 +29,11 @@ namespace hktest {
 using hk::AttentionSpec;
 using hk::DType;
 using hk::i64;
+using hk::KeyLayout;
+using hk::Normalizer;
+using hk::ScoreCap;
 using hk::SequenceLayout;
+using hk::ValueScale;
 
 struct Random {
   uint64_t state;
@@ -130,12 +134,12 @@ struct Problem {
                                                  : qOffsets[b] + i;
   }
   i64 keyRow(i64 b, i64 j) const {
-    if (spec.keys == SequenceLayout::Paged)
+    if (spec.keys.isPaged())
       return i64(blockTable[b * blocksPerSequence + j / blockSize]) *
                  blockSize +
              j % blockSize;
-    return spec.keys == SequenceLayout::Dense ? b * maxKeys + j
-                                              : kvOffsets[b] + j;
+    return spec.keys.layout == KeyLayout::Dense ? b * maxKeys + j
+                                                : kvOffsets[b] + j;
   }
 };
 
@@ -156,14 +160,14 @@ inline Problem makeProblem(const AttentionSpec &spec, const Lengths &lengths,
     p.kvOffsets.push_back(p.kvOffsets.back() + lengths.keys[b]);
     p.kvLens.push_back(lengths.keys[b]);
   }
-  if (spec.kvLens && spec.keys == SequenceLayout::Dense)
+  if (spec.keys.hasCount() && spec.keys.layout == KeyLayout::Dense)
     p.maxKeys += 3; // rows behind the last key hold NaN
   p.totalQueries = spec.queries == SequenceLayout::Dense
                        ? p.batch * p.maxQueries
                        : p.qOffsets.back();
-  p.totalKeys = spec.keys == SequenceLayout::Dense ? p.batch * p.maxKeys
-                                                   : p.kvOffsets.back();
-  if (spec.keys == SequenceLayout::Paged) {
+  p.totalKeys = spec.keys.layout == KeyLayout::Dense ? p.batch * p.maxKeys
+                                                     : p.kvOffsets.back();
+  if (spec.keys.isPaged()) {
     p.blocksPerSequence = (p.maxKeys + blockSize - 1) / blockSize;
     i64 n = p.batch * p.blocksPerSequence;
     for (i64 i = 0; i < n; ++i) // a permutation, one spare block in front
@@ -203,8 +207,8 @@ inline Problem makeProblem(const AttentionSpec &spec, const Lengths &lengths,
                            (each && type == DType::I8 ? kIntegerUnit : 1.0)));
     return made;
   };
-  p.keyScale = scales(spec.kScale, spec.kType);
-  p.valueScale = scales(spec.vScale, spec.vType);
+  p.keyScale = scales(spec.kScale.exists(), spec.kType);
+  p.valueScale = scales(spec.vScale != ValueScale::None, spec.vType);
   for (i64 h = 0; h < hq; ++h)
     p.sink.push_back(float(3 * random.next()));
   return p;
@@ -223,13 +227,13 @@ inline void evaluate(Problem &p) {
         i64 own = i + keys - queries, head = h / s.group;
         std::vector<double> logits, weights;
         std::vector<i64> rows;
-        double top = s.sink ? double(p.sink[h])
-                            : -std::numeric_limits<double>::infinity();
+        double top = s.normalizer == Normalizer::SoftmaxWithSink
+                         ? double(p.sink[h])
+                         : -std::numeric_limits<double>::infinity();
         i64 row = p.queryRow(b, i) * hq + h;
         for (i64 j = 0; j < keys; ++j) {
-          if ((s.causal && j > own) ||
-              (s.windowLeft >= 0 && j < own - s.windowLeft) ||
-              (s.windowRight >= 0 && j > own + s.windowRight))
+          if ((s.window.left >= 0 && j < own - s.window.left) ||
+              (s.window.right >= 0 && j > own + s.window.right))
             continue;
           i64 key = p.keyRow(b, j) * p.heads + head;
           double dot = 0;
@@ -237,13 +241,15 @@ inline void evaluate(Problem &p) {
             dot += readElement(s.qType, p.q, row * s.headDim + d) *
                    readElement(s.kType, p.k, key * s.headDim + d);
           dot *= double(p.scale) * double(p.keyScale[key]);
-          if (s.softcap)
+          if (s.cap == ScoreCap::Soft)
             dot = p.softcap * std::tanh(dot / p.softcap);
           logits.push_back(dot);
           rows.push_back(key);
           top = std::max(top, dot);
         }
-        double sum = s.sink ? std::exp(double(p.sink[h]) - top) : 0;
+        double sum = s.normalizer == Normalizer::SoftmaxWithSink
+                         ? std::exp(double(p.sink[h]) - top)
+                         : 0;
         for (double logit : logits)
           sum += std::exp(logit - top);
         if (sum > 0)
@@ -252,7 +258,7 @@ inline void evaluate(Problem &p) {
           double o = 0;
           for (size_t j = 0; j < rows.size(); ++j)
             o += std::exp(logits[j] - top) / sum *
-                 (s.sharedValues
+                 (s.sharesValues()
                       ? readElement(s.kType, p.k, rows[j] * s.headDim + d)
                       : readElement(s.vType, p.v, rows[j] * s.valueDim + d)) *
                  double(p.valueScale[rows[j]]);
@@ -271,7 +277,9 @@ inline void combineSlices(Problem &p, const std::vector<float> &partials,
   i64 heads = p.queryHeads(), rows = p.totalQueries * heads;
   i64 slices = i64(lse.size()) / rows;
   for (i64 row = 0; row < rows; ++row) {
-    double sum = s.sink ? std::exp(double(p.sink[row % heads])) : 0;
+    double sum = s.normalizer == Normalizer::SoftmaxWithSink
+                     ? std::exp(double(p.sink[row % heads]))
+                     : 0;
     for (i64 i = 0; i < slices; ++i)
       sum += std::exp(double(lse[i * rows + row]));
     p.lse[row] = float(std::log(sum));
@@ -309,7 +317,7 @@ inline std::string compare(const Problem &p, double slack) {
           if (!(std::fabs(got - want) <= unit * std::fabs(want) * 1.01 + slack))
             report("out", at, got, want);
         }
-        if (!s.lse)
+        if (!s.storesLse())
           continue;
         double got = p.lse[row], want = p.expectedLse[row];
         if (!(got == want ||
