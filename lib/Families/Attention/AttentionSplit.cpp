@@ -47,6 +47,11 @@ static std::optional<int64_t> queriesOf(AttentionOp op, SizeOf sizeOf) {
     return std::nullopt;
   return 1;
 }
+static std::optional<int64_t> sequencesOf(AttentionOp op) {
+  if (op.hasRaggedQueries())
+    return 1; // all of them
+  return knownSize(tensorType(op.getQuery()).getDimSize(0));
+}
 static std::optional<int64_t> keysOf(AttentionOp op, SizeOf sizeOf) {
   RankedTensorType key = tensorType(op.getKey());
   std::optional<int64_t> keys;
@@ -137,6 +142,50 @@ sizeOfSplit(AttentionOp op, const ::hk::Target &target,
   return size;
 }
 
+namespace {
+/// What an operator takes with slices of its keys.
+struct SliceCost {
+  const ::hk::Target &target;
+  const ::hk::AttentionTile &tile;
+  const ::hk::AttentionShape &shape;
+  /// Of the whole operator.
+  ::hk::AttentionSize size;
+  /// The tile whose clusters share the keys of the whole operator.
+  std::optional<::hk::AttentionTile> clusters;
+  /// Of an element of the result.
+  double bytesOut;
+  bool knowsSequences;
+  /// Whether combining the slices takes a launch of its own.
+  bool ownLaunch;
+
+  /// Modelled microseconds; nullopt where as many parts may not be offered.
+  std::optional<double> of(int64_t parts) const {
+    ::hk::AttentionSize sliced = size;
+    sliced.slices = parts;
+    double elements = double(size.rows * size.heads * shape.valueDim);
+    double keyBytes = double(size.heads) * double(size.keys) *
+                      double(shape.headDim + shape.valueDim) *
+                      ::hk::info(shape.type).bits / 8;
+    // Runs make a part for every unit and every block.
+    double most = size.runs > 0 ? 1 + double(size.runs) / double(size.heads)
+                                : double(parts);
+    double partial = 2 * 4.0 * std::min(most, double(parts)) * elements;
+    if (parts > 1 && !knowsSequences && partial > kMostExtraTraffic * keyBytes)
+      return std::nullopt;
+    double time =
+        ::hk::attentionSlicesMicroseconds(target, tile, shape, sliced);
+    if (parts > 1)
+      return time + ::hk::combineMicroseconds(
+                        target, parts, partial + elements * bytesOut, ownLaunch,
+                        /*weighs=*/true);
+    if (clusters)
+      time = std::min(time, ::hk::attentionClusterMicroseconds(
+                                target, *clusters, shape, sliced));
+    return time;
+  }
+};
+} // namespace
+
 std::optional<SplitPlan>
 mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
                              ArrayRef<int64_t> counts, SizeOf sizeOf) {
@@ -148,9 +197,7 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
       (keys && ::hk::filledSlices(*keys, 2) < 2))
     return std::nullopt;
 
-  ArrayRef<int64_t> q = tensorType(op.getQuery()).getShape();
   ::hk::AttentionShape shape = shapeOf(op);
-  int64_t keyHeads = op.getNumKeyHeads(), heads = op.getNumHeads();
   // Slices have results in f32.
   shape.latent = checkLatent(op, shape, ::hk::DType::F32, target).accepted();
   ::hk::AttentionTileList tiles = ::hk::attentionTiles(target.arch, shape);
@@ -160,18 +207,27 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   // tiles.
   ::hk::AttentionTile few = tiles.tile[shape.latent ? 0 : tiles.count - 1];
   bool manyRows = queries && target.arch != ::hk::Arch::Host &&
-                  *queries * (heads / keyHeads) > few.bq;
+                  *queries * (op.getNumHeads() / op.getNumKeyHeads()) > few.bq;
   if (manyRows && !takesScalars(op))
     few = tiles.tile[0];
-  std::optional<int64_t> sequences =
-      op.hasRaggedQueries() ? std::optional<int64_t>(1) : knownSize(q[0]);
+  std::optional<int64_t> sequences = sequencesOf(op);
+
+  SliceCost cost = {
+      target,
+      few,
+      shape,
+      sizeOfSplit(op, target, few, shape, queries, sequences, keys),
+      std::nullopt,
+      ::hk::info(*dtypeOf(tensorType(op.getResult()).getElementType())).bits /
+          8.0,
+      sequences.has_value(),
+      !feedsRowKernel(op.getResult(), /*throughEpilogue=*/true)};
+  if (manyRows)
+    cost.clusters = clusterTileOf(op, target, shape, *queries,
+                                  sequences.value_or(1) * op.getNumHeads());
 
   SplitPlan plan;
   plan.what = "keys";
-  std::optional<::hk::AttentionTile> clusters;
-  if (manyRows)
-    clusters = clusterTileOf(op, target, shape, *queries,
-                             sequences.value_or(1) * heads);
   if (!queries) {
     plan.known = Verdict::refuse(
         Reason::SizeUnknown,
@@ -179,36 +235,9 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
         "dynamic");
     plan.rows = queryDim(op);
   }
-  ::hk::AttentionSize size =
-      sizeOfSplit(op, target, few, shape, queries, sequences, keys);
-  bool ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/true);
-  double elements = double(size.rows * size.heads * shape.valueDim);
-  double bytesOut =
-      ::hk::info(*dtypeOf(tensorType(op.getResult()).getElementType())).bits /
-      8.0;
-  double keyBytes = double(size.heads) * double(size.keys) *
-                    double(shape.headDim + shape.valueDim) *
-                    ::hk::info(shape.type).bits / 8;
   auto add = [&](int64_t parts) {
-    size.slices = parts;
-    double time = 0;
-    if (queries) {
-      // Runs make a part for every unit and every block.
-      double most = size.runs > 0 ? 1 + double(size.runs) / double(size.heads)
-                                  : double(parts);
-      double partial = 2 * 4.0 * std::min(most, double(parts)) * elements;
-      if (parts > 1 && !sequences && partial > kMostExtraTraffic * keyBytes)
-        return;
-      time = ::hk::attentionSlicesMicroseconds(target, few, shape, size);
-      if (parts == 1 && clusters)
-        time = std::min(time, ::hk::attentionClusterMicroseconds(
-                                  target, *clusters, shape, size));
-      if (parts > 1)
-        time += ::hk::combineMicroseconds(
-            target, parts, partial + elements * bytesOut, ownLaunch,
-            /*weighs=*/true);
-    }
-    plan.candidates.push_back({parts, time});
+    if (std::optional<double> time = queries ? cost.of(parts) : 0.0)
+      plan.candidates.push_back({parts, *time});
   };
   add(1);
   for (int64_t count : counts) {

@@ -279,6 +279,75 @@ static void addDenseTiles(const Target &target, int64_t chunks,
   }
 }
 
+/// The numbers of rows that a block may take, each of `perRow` threads, which
+/// keep their chunks if `keeps`. `asked`: see gpuTiles.
+static SmallVector<int64_t, 3> rowsOfBlock(const RowPlan &plan,
+                                           const Target &target, int64_t perRow,
+                                           bool keeps, int64_t asked) {
+  SmallVector<int64_t, 3> counts{perRow >= 128 ? 1 : 256 / perRow};
+  if (perRow >= 128 || !keeps)
+    return counts;
+  // Rows of one block wait for each other; what that costs was measured.
+  bool few = !plan.stats().empty() && ::hk::rowwiseCalibration(target);
+  if (few && 128 % perRow == 0)
+    counts.insert(counts.begin(), 128 / perRow);
+  if (asked > 256 && asked % perRow == 0)
+    counts.push_back(asked / perRow);
+  return counts;
+}
+
+/// The fewest threads that share a row. Fewer neighbours than this do not fill
+/// a memory transaction; without statistics there is little reason for less
+/// than a block to share a row.
+static int64_t leastThreads(const RowPlan &plan, const Target &target,
+                            int64_t chunks, int64_t lanes) {
+  bool wholeRows = !plan.stats().empty();
+  int64_t least =
+      std::min<int64_t>(wholeRows ? 8 : 128, llvm::PowerOf2Ceil(chunks));
+  if (::hk::boundByIssue(target) && wholeRows)
+    least = std::min(least, std::max<int64_t>(lanes, 4));
+  return least;
+}
+
+/// By how many threads a row is shared, from `least` to as many as have a
+/// chunk, and how many slots each of them has; 0: they keep nothing.
+static void
+addSharedRows(const RowPlan &plan, const Target &target, int64_t chunks,
+              int64_t least, int64_t maxSlots, int64_t vec,
+              llvm::function_ref<void(int64_t perRow, int64_t slots)> add) {
+  bool wholeRows = !plan.stats().empty();
+  for (int64_t perRow = least; perRow <= target.maxThreads;
+       perRow = perRow < target.waveSize ? perRow * 2
+                                         : perRow + target.waveSize) {
+    if (perRow > least &&
+        (perRow <= target.waveSize ? perRow / 2 >= chunks
+                                   : perRow - target.waveSize >= chunks))
+      break;
+    int64_t rounds = llvm::divideCeil(chunks, perRow);
+    if (!wholeRows)
+      for (int64_t slots = 1; slots <= std::min(rounds, maxSlots); slots *= 2)
+        add(perRow, slots);
+    else if (rounds <= (perRow > 512 ? maxSlots / 2 : maxSlots) &&
+             rounds * plan.statChunkBytes(vec) <= ::hk::kRowRegisterBytes)
+      // The registers of a thread of a large block are half as many.
+      add(perRow, std::max<int64_t>(rounds, 1)); // of an empty row one, too
+    else if (perRow == 256 || perRow == target.maxThreads)
+      add(perRow, 0);
+  }
+}
+
+/// Chunks of the widest row, of `vec` elements, or of two vectors that are half
+/// a head apart. `shifted`: see gpuTiles.
+static int64_t chunksOfRow(const RowPlan &plan, int64_t vec, int64_t shifted) {
+  SmallVector<const RowStore *> stores;
+  for (const RowStore &store : plan.stores())
+    stores.push_back(&store);
+  bool pairs = plan.pairedHead(stores, vec) != 0;
+  int64_t width = plan.widest();
+  return llvm::divideCeil(shifted ? width + vec - 1 : width,
+                          pairs ? 2 * vec : vec);
+}
+
 /// `shifted`: the elements of a chunk that begins where a vector of memory
 /// does; 0 where chunks begin with the row.
 /// `asked`: threads of a block, of which short rows have a part each.
@@ -299,36 +368,13 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     tiles.push_back(ranked);
     return tiles;
   }
-  SmallVector<const RowStore *> stores;
-  for (const RowStore &store : plan.stores())
-    stores.push_back(&store);
-  bool pairs = plan.pairedHead(stores, vec) != 0;
-  int64_t chunks = llvm::divideCeil(shifted ? width + vec - 1 : width,
-                                    pairs ? 2 * vec : vec);
-  // Fewer neighbours than this do not fill a memory transaction; without
-  // statistics there is little reason for less than a block to share a row.
-  int64_t least =
-      std::min<int64_t>(wholeRows ? 8 : 128, llvm::PowerOf2Ceil(chunks));
+  int64_t chunks = chunksOfRow(plan, vec, shifted);
   int64_t lanes = segmentLanes(plan, target, chunks, vec);
-  if (::hk::boundByIssue(target) && wholeRows)
-    least = std::min(least, std::max<int64_t>(lanes, 4));
   auto rank = [&](const RowTile &tile) {
     RankedTile ranked;
     ranked.tile = tile;
     ranked.microseconds = modelTime(plan, tile, target, width, chunks);
     tiles.push_back(ranked);
-  };
-  // Rows of one block wait for each other; what that costs was measured.
-  bool few = wholeRows && ::hk::rowwiseCalibration(target);
-  auto add = [&](int64_t perRow, int64_t slots) {
-    SmallVector<int64_t, 2> counts{perRow >= 128 ? 1 : 256 / perRow};
-    if (few && slots && 128 % perRow == 0 && perRow < 128)
-      counts.insert(counts.begin(), 128 / perRow);
-    if (asked > 256 && slots && asked % perRow == 0 && perRow < 128)
-      counts.push_back(asked / perRow);
-    for (int64_t rows : counts)
-      rank({int32_t(rows), int32_t(rows * perRow), int32_t(vec),
-            int32_t(slots)});
   };
   if (::hk::boundByIssue(target) && !wholeRows && chunks <= kDenseThreads &&
       !asked) {
@@ -339,24 +385,13 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     addDenseTiles(target, chunks, maxSlots, lanes, int(vec), rank);
     return tiles;
   }
-  for (int64_t perRow = least; perRow <= target.maxThreads;
-       perRow = perRow < target.waveSize ? perRow * 2
-                                         : perRow + target.waveSize) {
-    if (perRow > least &&
-        (perRow <= target.waveSize ? perRow / 2 >= chunks
-                                   : perRow - target.waveSize >= chunks))
-      break;
-    int64_t rounds = llvm::divideCeil(chunks, perRow);
-    if (!wholeRows)
-      for (int64_t slots = 1; slots <= std::min(rounds, maxSlots); slots *= 2)
-        add(perRow, slots);
-    else if (rounds <= (perRow > 512 ? maxSlots / 2 : maxSlots) &&
-             rounds * plan.statChunkBytes(vec) <= ::hk::kRowRegisterBytes)
-      // The registers of a thread of a large block are half as many.
-      add(perRow, std::max<int64_t>(rounds, 1)); // of an empty row one, too
-    else if (perRow == 256 || perRow == target.maxThreads)
-      add(perRow, 0);
-  }
+  auto add = [&](int64_t perRow, int64_t slots) {
+    for (int64_t rows : rowsOfBlock(plan, target, perRow, slots != 0, asked))
+      rank({int32_t(rows), int32_t(rows * perRow), int32_t(vec),
+            int32_t(slots)});
+  };
+  int64_t least = leastThreads(plan, target, chunks, lanes);
+  addSharedRows(plan, target, chunks, least, maxSlots, vec, add);
   // A thread of a short row pays for finding its row, so idle ones cost: on an
   // H100 a rotary embedding of 12 chunks took 44 us instead of 55.
   if (!wholeRows && chunks < target.waveSize && !llvm::isPowerOf2_64(chunks))
