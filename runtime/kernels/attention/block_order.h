@@ -58,8 +58,8 @@ HK_DEV BlockId orderedBlock(const AttentionArgs<S, R> &a, BlockId id) {
 
   constexpr bool all = S.keys.layout == KeyLayout::Ragged;
   i64 keys = all ? a.keys / maxOf(a.batch, 1) : a.keys;
-  constexpr i64 bytesOfKey = S.headDim * info(S.kType).bits / 8 +
-                             S.valueDim * info(S.vType).bits / 8;
+  constexpr i64 bytesOfKey =
+      S.headDim * info(S.kType).bits / 8 + S.valueDim * info(S.vType).bits / 8;
   i64 bytes = maxOf(keys, 1) * bytesOfKey;
   u32 fit = u32(minOf(maxOf(kDieL2Bytes / bytes, 1) * kDies, pairs));
   u32 section = linear / (fit * slots), in = linear % (fit * slots);

@@ -73,12 +73,12 @@ HK_DEV void chooseMatrix(GemmArgs &args, const GroupArgs &groups, i64 group) {
   constexpr i64 bits = info(B::kMem).bits;
   args.b.data += u64(group * groups.stride * bits / 8);
   if constexpr (B::Decode::kHasScales) {
-    constexpr i64 bits = info(B::Decode::kScale).bits;
-    args.b.decode.data += u64(group * groups.strideDecode * bits / 8);
+    constexpr i64 scaleBits = info(B::Decode::kScale).bits;
+    args.b.decode.data += u64(group * groups.strideDecode * scaleBits / 8);
   }
   if constexpr (B::Decode::kHasZeros) {
-    constexpr i64 bits = info(B::Decode::kZero).bits;
-    args.b.zeros.data += u64(group * groups.strideZeros * bits / 8);
+    constexpr i64 zeroBits = info(B::Decode::kZero).bits;
+    args.b.zeros.data += u64(group * groups.strideZeros * zeroBits / 8);
   }
   args.b.fold.data += u64(group * groups.strideFold * 4);
 }
