@@ -15,6 +15,10 @@
 // left over, no run has parts of several. The cut depends on nothing but the
 // lengths: the same lengths give the same bits.
 //
+// On sm_90a every key head has a line of units of its own where that leaves few
+// blocks without a run, and rows of a head are short: blocks beside each other
+// then walk the same keys of all heads, whose rows in memory touch.
+//
 // Steps are counted in 32 bits: 2^32 of them would be terabytes of keys, or 8
 // GB of a block table.
 //
@@ -39,8 +43,10 @@ public:
                 "units have the same number of rows");
   static_assert(T.splitKv > 1 && kSliceUnit % STEP == 0);
 
-  HK_MEM explicit AttentionRuns(const AttentionArgs<S, R> &args)
-      : args(args), heads(u32(args.heads / S.group)) {
+  HK_MEM explicit AttentionRuns(const AttentionArgs<S, R> &args) : args(args) {
+    const u32 keyHeads = u32(args.heads / S.group);
+    lines = linesOf(keyHeads);
+    heads = keyHeads / lines;
     u32 longest = 0, all = 0, batch = u32(maxOf(args.batch, 0));
     if constexpr (kEqual) {
       longest = batch > 0 ? stepsOf(0) : 0;
@@ -58,7 +64,8 @@ public:
     total = all * heads;
     if (total == 0)
       return;
-    const u32 limit = total < u32(T.blocks) ? total : u32(T.blocks);
+    const u32 most = u32(T.blocks) / lines;
+    const u32 limit = total < most ? total : most;
     runs = limit;
     // A unit as long as m runs has at most m + 1 parts.
     if (u64(T.splitKv - 1) * total < u64(limit) * longest)
@@ -72,15 +79,16 @@ public:
     rest = total % runs;
   }
 
-  /// Parts of units that run `number` has: f(block).
-  template <class F> HK_MEM void forEach(u32 number, F f) {
+  /// Parts of units that block `block` of the grid has: f(part).
+  template <class F> HK_MEM void forEach(u32 block, F f) {
+    const u32 number = block / lines, line = block % lines;
     if (number >= runs)
       return;
     u32 place = startOf(number), stop = startOf(number + 1);
     Unit unit = find(place);
     while (true) {
       u32 end = unit.first + unit.steps;
-      f(partOf(unit, number, place - unit.first,
+      f(partOf(unit, line, number, place - unit.first,
                (stop < end ? stop : end) - unit.first));
       if (end >= stop)
         return;
@@ -95,10 +103,21 @@ private:
       !S.keys.hasCount() &&
       (S.keys.layout == KeyLayout::Dense || S.keys.layout == KeyLayout::Paged);
   struct Unit {
-    u32 sequence, head;
-    u32 first, steps; // its place among all steps
+    u32 sequence, head; // of its line
+    u32 first, steps;   // its place among all steps
   };
 
+  /// Whether rows of a key head are at most 256 bytes: those of 512 lose by
+  /// lines (benchmarks/results/h200-attention.md).
+  static constexpr bool kShortRows =
+      kArch == Arch::Sm90a && S.headDim * info(S.kType).bits <= 256 * 8;
+  /// Lines that `keyHeads` key heads have: one each, or one for all.
+  HK_MEM static u32 linesOf(u32 keyHeads) {
+    if constexpr (!kShortRows)
+      return 1;
+    const u32 blocks = u32(T.blocks);
+    return blocks / keyHeads * keyHeads * 16 >= blocks * 15 ? keyHeads : 1;
+  }
   HK_MEM AttentionBlock sequenceOf(u32 sequence) const {
     AttentionBlock w = {};
     w.sequence = sequence;
@@ -178,10 +197,10 @@ private:
   }
 
   /// Steps [begin, end) of a unit.
-  HK_MEM AttentionBlock partOf(const Unit &unit, u32 number, u32 begin,
-                               u32 end) const {
+  HK_MEM AttentionBlock partOf(const Unit &unit, u32 line, u32 number,
+                               u32 begin, u32 end) const {
     AttentionBlock w = sequenceOf(unit.sequence);
-    w.head = unit.head;
+    w.head = lines == 1 ? unit.head : line;
     w.count = w.queries * S.group;
     i64 base = firstSlicedKey(w.keys, w.queries, S.window.left);
     w.slice = {minOf(base + i64(begin) * STEP, w.keys),
@@ -203,8 +222,9 @@ private:
   }
 
   const AttentionArgs<S, R> &args;
-  u32 heads;
-  /// Steps of all units; runs that have any, and their length.
+  /// Lines of units, and the heads that share one.
+  u32 lines, heads;
+  /// Of a line: steps of all units; runs that have any, and their length.
   u32 total = 0, runs = 0, each = 0, rest = 0;
   /// Steps of the sequence of this lane.
   u32 own = 0;
