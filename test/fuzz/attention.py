@@ -7,8 +7,9 @@
 # other: dense, ragged and paged keys in every layout, a cached prefix beside new tokens,
 # head sizes that no tile has, groups of 1 to 128 heads, types and scales of queries, keys
 # and values apart, masks, windows, sinks, soft caps, regions, results that are
-# transposed, gated, summed, converted or quantised, in views of rows. All are functions of one module, each called with its own sizes and checked
-# against the reference interpreter's bounds.
+# transposed, gated, summed, converted or quantised, with a scale for all or one for each
+# group of columns, in views of rows. All are functions of one module, each called with
+# its own sizes and checked against the reference interpreter's bounds.
 import argparse
 import math
 import random
@@ -297,7 +298,7 @@ class Case:
         """What is computed of the elements of `out`, whose sizes are `parts`, and it itself at times."""
         rng, number = self.later, 0
         names = [["q.0" if p == "?" and self.b == "?" and not self.ragged and i == 0 else self.count] if p == "?" else [] for i, p in enumerate(parts)]
-        element, results = self.out, [out]
+        element, results, scales = self.out, [out], []
         value, made = out
         if rng.random() < 0.4:
             return results
@@ -309,7 +310,7 @@ class Case:
             self.lines.append(f"%{value} = {text} -> {made}")
 
         for _ in range(rng.choice((1, 1, 2, 3))):
-            kind = rng.choice(("join", "join", "gate", "gate", "add", "cast", "quantise", "self"))
+            kind = rng.choice(("join", "join", "gate", "gate", "add", "cast", "quantise", "groups", "self"))
             if element not in ("f32", "bf16", "f16"):
                 break
             if kind == "join" and len(parts) > 1:
@@ -341,11 +342,20 @@ class Case:
                 given = self.argument(f"es{number}", *rng.choice(([], [1])), "f32")
                 element = rng.choice(("f8E4M3FN", "f8E4M3FNUZ", "i8"))
                 step(f"hk.quantize_static %{value}, %es{number} : {made}, {given}", parts, element)
+            elif kind == "groups":
+                # Scales of columns of one head, or of several.
+                columns = rng.choice((self.value, self.value, parts[-1]))
+                group = rng.choice([g for g in (8, 16, 32, 64, 128, columns) if columns % g == 0])
+                element = rng.choice(("f8E4M3FN", "f8E4M3FNUZ", "i8"))
+                codes, sizes = tensor(*parts, element), tensor(*parts[:-1], parts[-1] // group, "f32")
+                self.lines.append(f"%e{number}, %w{number} = hk.quantize per_group %{value} group {group} : {made} -> {codes}, {sizes}")
+                scales = [(f"w{number}", sizes)]
+                value, made, number = f"e{number}", codes, number + 1
             else:
                 step(f"hk.{rng.choice(('sigmoid', 'silu'))} %{value} : {made}", parts, element)
         if value.startswith("e") and "collapse" in self.lines[-1]:
             step(f"hk.sigmoid %{value} : {made}", parts, element)
-        return ([out] if keeps and value != out[0] else []) + [(value, made)]
+        return ([out] if keeps and value != out[0] else []) + [(value, made)] + scales
 
     def calls(self):
         for _ in range(2):

@@ -219,15 +219,24 @@ static bool scalesHeads(Operation *op, int64_t columns) {
 }
 
 /// Whether a kernel of whole rows reads `value`, or what is computed of its
-/// elements. A quantisation within heads of `columns` is none.
-static bool feedsRows(Value value, int64_t columns,
+/// elements: one of an operator that `isTaken` does not name.
+static bool feedsRows(Value value,
+                      llvm::function_ref<bool(Operation *)> isTaken,
                       int budget = kMostFollowed) {
   return budget > 0 && llvm::any_of(value.getUsers(), [&](Operation *user) {
            return isFollowed(user)
-                      ? feedsRows(user->getResult(0), columns, budget - 1)
-                      : isa<RowwiseOpInterface>(user) &&
-                            !scalesHeads(user, columns);
+                      ? feedsRows(user->getResult(0), isTaken, budget - 1)
+                      : isa<RowwiseOpInterface>(user) && !isTaken(user);
          });
+}
+
+bool mlir::hk::feedsKernelOfRows(AttentionOp attention,
+                                 const ::hk::Target &target) {
+  Value result = attention.getResult();
+  return feedsRows(result, [&](Operation *user) {
+    return scalesHeads(user, attention.getValueSize()) &&
+           judgeEpilogue(attention, result, user, target).accepted();
+  });
 }
 
 static int bitsOf(Value value) {
@@ -240,8 +249,10 @@ static int bitsOf(Value value) {
 static Verdict judgeRows(Operation *op, Value result) {
   if (isView(op) || isa<TransposeOp>(op))
     return Verdict::accept(); // its reader is judged
+  int64_t columns = tensorType(result).getShape().back();
   if (bitsOf(op->getResult(0)) < bitsOf(result) ||
-      !feedsRows(op->getResult(0), tensorType(result).getShape().back()))
+      !feedsRows(op->getResult(0),
+                 [&](Operation *user) { return scalesHeads(user, columns); }))
     return Verdict::accept();
   return Verdict::refuse(
       op, Reason::CostlierFused,

@@ -68,6 +68,10 @@ Verdict checkJoinedEpilogue(ArrayRef<Operation *> group, Value result,
 /// in a launch of its own, as far as that was measured.
 Verdict judgeEpilogue(AttentionOp attention, Value result, Operation *op,
                       const ::hk::Target &target);
+/// Whether a kernel of whole rows reads the result of `attention`, or what its
+/// epilogue would compute of it, so that slices of the keys may be combined
+/// there. A quantisation that the epilogue would end with is none.
+bool feedsKernelOfRows(AttentionOp attention, const ::hk::Target &target);
 /// Whether the kernel can compute `op`, which what follows its result reads
 /// beside that.
 Verdict checkTakenEpilogue(Operation *op);

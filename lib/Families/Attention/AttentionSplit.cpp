@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionEpilogue.h"
 #include "AttentionPlan.h"
 
 #include "hk/Analysis/Alignment.h"
@@ -221,7 +222,7 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
       ::hk::info(*dtypeOf(tensorType(op.getResult()).getElementType())).bits /
           8.0,
       sequences.has_value(),
-      !feedsRowKernel(op.getResult(), /*throughEpilogue=*/true)};
+      !feedsKernelOfRows(op, target)};
   if (manyRows)
     cost.clusters = clusterTileOf(op, target, shape, *queries,
                                   sequences.value_or(1) * op.getNumHeads());
