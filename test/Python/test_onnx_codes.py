@@ -229,6 +229,25 @@ def test_scatter_along_an_axis_is_refused(tmp_path):
         assert text in refusal(tmp_path / "m.onnx")
 
 
+def test_sorted_lengths_and_counted_elements(tmp_path):
+    """What exporters write of packed sequences, whose lengths they sort, and of variances, whose
+    elements they count; a product of what is computed is refused."""
+    b, path = Builder(9), tmp_path / "m.onnx"
+    ordered = b.op("TopK", ["lens", b.integers(3)], 2, largest=1)
+    count = b.op("ReduceProd", [b.op("Shape", ["x"])], keepdims=0)
+    b.rename(b.op("Mul", ["x", b.op("Cast", [count], to=T.FLOAT)]), "y")
+    b.save(path, [("lens", T.INT64, [3]), ("x", T.FLOAT, ["n", 2])],
+           [(o, T.INT64, None) for o in ordered] + [("y", T.FLOAT, None)], 17)
+    lens, x = np.array([2, 7, 5]), b.random.standard_normal((3, 2)).astype(F)
+    longest, places, scaled = results(path, lens, x)
+    assert longest.tolist() == [7, 5, 2] and places.tolist() == [1, 2, 0]
+    np.testing.assert_array_equal(scaled, x * F(6))
+    bad = Builder(9)
+    bad.rename(bad.op("ReduceProd", ["x"]), "y")
+    bad.save(tmp_path / "bad.onnx", [("x", T.FLOAT, [3])], [("y", T.FLOAT, None)], 17)
+    assert "multiply them with Mul" in refusal(tmp_path / "bad.onnx")
+
+
 def test_sizes_computed_in_reals(tmp_path):
     """The side of a square grid by Pow and Cast, windows by Ceil, repeats to a product of sizes:
     the tracing exporter's DINOv2, MobileViT and DeBERTa."""

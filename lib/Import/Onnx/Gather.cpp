@@ -272,7 +272,13 @@ static LogicalResult gatherND(Node &node) {
 }
 
 static LogicalResult topk(Node &node) {
-  HK_TRY(x, node.realTensor(0));
+  HK_TRY(given, node.tensor(0));
+  if (given.dtype == kBool || given.dtype == kUInt8)
+    return node.error() << "expected numbers, but got "
+                        << dtypeName(given.dtype) << "; cast them to int32";
+  // hk.topk takes reals: integers are exact in f32 below 2^24.
+  HK_TRY(x, dtypeInfo(given.dtype)->isFloat ? FailureOr<Tensor>(given)
+                                            : node.cast(given, kFloat));
   HK_TRY(count, node.integers(1, "k"));
   if (count.size() != 1 || count[0] < 1)
     return node.error() << "expected one k of at least 1";
@@ -307,7 +313,8 @@ static LogicalResult topk(Node &node) {
     values = negated;
   }
   Tensor indices{op.getIndices(), kInt64, shape};
-  HK_TRY(first, node.transpose(values, swap));
+  HK_TRY(numbers, node.cast(values, given.dtype));
+  HK_TRY(first, node.transpose(numbers, swap));
   HK_TRY(second, node.transpose(indices, swap));
   return failure(failed(node.result(0, first)) ||
                  failed(node.result(1, second)));
@@ -319,7 +326,7 @@ ArrayRef<Operator> mlir::hk::importer::gatherOperators() {
       {"", "GatherElements", 11, 2, 2, gatherElements,
        "indices of the input's sizes in the other dims"},
       {"", "GatherND", 12, 2, 2, gatherND, "of no batch_dims"},
-      {"", "TopK", 10, 2, 2, topk, "sorted, of reals"},
+      {"", "TopK", 10, 2, 2, topk, "sorted; integers below 2^24"},
   };
   return table;
 }

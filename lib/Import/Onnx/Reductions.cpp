@@ -147,6 +147,31 @@ static LogicalResult reduceSum(Node &node) {
                                             : reduce<ReduceKind::sum>(node);
 }
 
+/// Of sizes, as exporters count elements; hk multiplies no computed ones.
+static LogicalResult reduceProd(Node &node) {
+  auto sizes = node.graph.integersOf(node.input(0));
+  if (!sizes || node.input(0).shape.size() != 1)
+    return node.error() << "expected the sizes of a tensor, but got "
+                        << node.describe(node.input(0).shape)
+                        << " computed numbers; multiply them with Mul";
+  HK_TRY(reduced, reducedDims(node, 1));
+  bool keep = node.integer("keepdims", 1) != 0;
+  Item made;
+  made.dtype = node.input(0).dtype;
+  if (!reduced.front()) {
+    made.shape = node.input(0).shape;
+    made.integers = *sizes;
+    return node.result(0, std::move(made));
+  }
+  Size product(1);
+  for (const Size &size : *sizes)
+    product = product * size;
+  if (keep)
+    made.shape = {Size(1)};
+  made.integers = {product};
+  return node.result(0, std::move(made));
+}
+
 static FailureOr<Tensor> meanOf(Node &node, const Reduction &reduction) {
   if (reduction.count.isConstant(0))
     return node.error() << "expected elements to take the mean of";
@@ -261,6 +286,7 @@ ArrayRef<Operator> mlir::hk::importer::reductionOperators() {
        "of reals, or of int32 and int64 over one axis"},
       {"", "ReduceMax", 11, 1, 2, reduce<K::max>, "of reals"},
       {"", "ReduceMin", 11, 1, 2, reduce<K::min>, "of reals"},
+      {"", "ReduceProd", 11, 1, 2, reduceProd, "of shapes only"},
       {"", "ReduceMean", 11, 1, 2, reduceMean<false>, "of reals"},
       {"", "GlobalAveragePool", 1, 1, 1, reduceMean<true>, "of reals"},
       {"", "GlobalMaxPool", 1, 1, 1, reduce<K::max, true>, "of reals"},
