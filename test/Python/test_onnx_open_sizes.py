@@ -9,7 +9,9 @@ from hk import _paths
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto as T  # noqa: E402
+from onnx import helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
+from test_onnx_fused import results  # noqa: E402
 from test_onnx_models import Builder  # noqa: E402
 
 
@@ -129,3 +131,32 @@ def test_pads_below_zero(tmp_path):
     x = np.random.default_rng(1).standard_normal((4, 5)).astype(np.float32)
     result = hk.run_reference(mlir, [x], function="f")[0].values
     np.testing.assert_array_equal(result, np.pad(x[:, 1:-2], ((0, 2), (0, 0))))
+
+
+@pytest.mark.parametrize(("columns", "wanted"), [(1, lambda x, w: -(x + w)[:, 0]),
+                                                 (3, lambda x, w: x + w + 1)])
+def test_branches_that_shapes_choose(tmp_path, columns, wanted):
+    """As torch's exporter writes a squeeze of a dim that may be 1: the branch's nodes read values
+    and weights of the graph, and the other branch's are not looked at."""
+    b, path = Builder(6), tmp_path / "m.onnx"
+    x = b.op("Add", ["x", b.matrix("w", columns)])
+    size = b.op("Gather", [b.op("Shape", [x]), b.integers(1)])
+    once = b.op("Reshape", [b.op("Equal", [size, b.integers(1)]), b.integers(1)])
+    one = numpy_helper.from_array(np.array([1], np.int64), "one")
+    real = numpy_helper.from_array(np.array(1, np.float32), "plus")
+
+    def branch(nodes, result, *numbers):
+        return helper.make_graph(nodes, "g", [], [helper.make_tensor_value_info(
+            result, T.FLOAT, None)], list(numbers))
+
+    inner = branch([helper.make_node("Neg", ["squeezed"], ["n"])], "n")
+    never = branch([helper.make_node("NonZero", [x], ["zero"])], "zero")
+    nested = helper.make_node("If", [once], ["m"], then_branch=inner, else_branch=never)
+    b.nodes.append(helper.make_node(
+        "If", [once], ["y"],
+        then_branch=branch([helper.make_node("Squeeze", [x, "one"], ["squeezed"]), nested], "m", one),
+        else_branch=branch([helper.make_node("Add", [x, "plus"], ["sum"])], "sum", real)))
+    b.save(path, [("x", T.FLOAT, ["n", columns])], [("y", T.FLOAT, None)], 18)
+    given = b.random.standard_normal((2, columns)).astype(np.float32)
+    got, = results(path, given)
+    np.testing.assert_array_equal(got, wanted(given, b.weights["w"]))

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// hk's functions have no control flow, and what exporters write as If chooses
-// between constants: rotary tables for short and for long sequences. Those are
-// one table here, with the row where the chosen one begins.
+// hk's functions have no control flow. Where shapes tell which branch is taken,
+// as torch's exporter asks for the rank of a tensor, its nodes are the graph's.
+// What else exporters write as If chooses between constants: rotary tables for
+// short and for long sequences. Those are one table here, with the row where
+// the chosen one begins.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,16 +37,22 @@ constantOf(Node &node, const ::onnx::GraphProto &branch, StringRef name) {
                          "model for one of the branches";
 }
 
-/// What a branch gives, which must be constants.
-static FailureOr<SmallVector<Data>> readBranch(Node &node, StringRef name) {
+static FailureOr<const ::onnx::GraphProto *> branchOf(Node &node,
+                                                      StringRef name) {
   const auto *attribute = node.attribute(name);
   if (!attribute || !attribute->has_g() ||
       size_t(attribute->g().output_size()) != node.numOutputs())
     return node.error() << "expected attribute '" << name
                         << "' to be a graph with as many outputs as the node";
+  return &attribute->g();
+}
+
+/// What a branch gives, which must be constants.
+static FailureOr<SmallVector<Data>>
+readBranch(Node &node, const ::onnx::GraphProto &branch) {
   SmallVector<Data> made;
-  for (const auto &output : attribute->g().output()) {
-    HK_TRY(tensor, constantOf(node, attribute->g(), output.name()));
+  for (const auto &output : branch.output()) {
+    HK_TRY(tensor, constantOf(node, branch, output.name()));
     HK_TRY(data, node.graph.store.read(node.loc, *tensor));
     made.push_back(data);
   }
@@ -107,17 +115,21 @@ static LogicalResult choose(Node &node, size_t i, const Tensor &condition,
 }
 
 static LogicalResult choice(Node &node) {
-  HK_TRY(yes, readBranch(node, "then_branch"));
-  HK_TRY(no, readBranch(node, "else_branch"));
+  HK_TRY(first, branchOf(node, "then_branch"));
+  HK_TRY(second, branchOf(node, "else_branch"));
   if (auto known = node.graph.integersOf(node.input(0));
       known && known->size() == 1 && known->front().getConstant()) {
+    const auto *taken = known->front().isConstant(0) ? second : first;
+    if (failed(node.graph.importBranch(node.loc, *taken)))
+      return failure();
     for (size_t i = 0; i < node.numOutputs(); ++i)
-      if (failed(node.result(
-              i, itemOf(known->front().isConstant(0) ? no[i] : yes[i],
-                        node.outputName(i)))))
+      if (node.wants(i) &&
+          failed(node.result(i, *node.graph.find(taken->output(i).name()))))
         return failure();
     return success();
   }
+  HK_TRY(yes, readBranch(node, *first));
+  HK_TRY(no, readBranch(node, *second));
   HK_TRY(given, node.tensor(0));
   if (given.dtype != kBool)
     return node.error() << "expected a condition of bool, but got "
@@ -134,8 +146,8 @@ static LogicalResult choice(Node &node) {
 ArrayRef<Operator> mlir::hk::importer::choiceOperators() {
   static const Operator table[] = {
       {"", "If", 1, 1, 1, choice,
-       "of constants of one shape, or of rotary tables of "
-       "GroupQueryAttention"},
+       "of a condition known from shapes, or of constants of one shape or "
+       "rotary tables of GroupQueryAttention"},
   };
   return table;
 }

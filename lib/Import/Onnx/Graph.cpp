@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Checks the graph as a whole, keeps the nodes that results need, imports them
-// in the order of the file. Nothing here recurses: depth is the model's choice.
+// in the order of the file. Depth is the model's choice, so nothing here
+// recurses but for branches in branches, whose depth protobuf limits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -138,6 +139,28 @@ static SmallVector<int> makersFirst(const ::onnx::GraphProto &graph,
   return order;
 }
 
+/// Every name that the graphs in a node's attributes read or give.
+static void forEachInnerName(const ::onnx::NodeProto &outer,
+                             llvm::function_ref<void(StringRef)> use) {
+  SmallVector<const ::onnx::GraphProto *> graphs;
+  auto addGraphs = [&](const ::onnx::NodeProto &node) {
+    for (const auto &attribute : node.attribute())
+      if (attribute.has_g())
+        graphs.push_back(&attribute.g());
+  };
+  addGraphs(outer);
+  while (!graphs.empty()) {
+    const ::onnx::GraphProto *inner = graphs.pop_back_val();
+    for (const auto &output : inner->output())
+      use(output.name());
+    for (const auto &node : inner->node()) {
+      for (const std::string &input : node.input())
+        use(input);
+      addGraphs(node);
+    }
+  }
+}
+
 LogicalResult GraphImporter::findLiveNodes() {
   llvm::StringMap<int> maker;
   for (int i = 0; i < graph.node_size(); ++i)
@@ -162,6 +185,7 @@ LogicalResult GraphImporter::findLiveNodes() {
     isLive[found->second] = true;
     for (const std::string &input : graph.node(found->second).input())
       want(input);
+    forEachInnerName(graph.node(found->second), want);
   }
   for (const auto &output : graph.output())
     readAsData.insert(output.name());
@@ -173,6 +197,7 @@ LogicalResult GraphImporter::findLiveNodes() {
     for (auto [k, input] : llvm::enumerate(node.input()))
       if (!hasTables || (k != 7 && k != 8))
         readAsData.insert(input);
+    forEachInnerName(node, [&](StringRef name) { readAsData.insert(name); });
   }
   return success();
 }
@@ -225,8 +250,8 @@ LogicalResult GraphImporter::checkOperators() {
   return diag << "; docs/onnx.md lists those that it does";
 }
 
-LogicalResult GraphImporter::readInitializers() {
-  for (const auto &tensor : graph.initializer()) {
+LogicalResult GraphImporter::readInitializers(const ::onnx::GraphProto &from) {
+  for (const auto &tensor : from.initializer()) {
     // What no result needs is not read, whatever it is.
     if (!used.contains(tensor.name()))
       continue;
@@ -250,7 +275,11 @@ LogicalResult GraphImporter::importNode(const ::onnx::NodeProto &proto) {
   StringRef domain = domainOf(proto);
   auto opset = opsets.find(domain);
   int version = opset == opsets.end() ? 1 : opset->second;
-  const Operator &op = *findOperator(domain, proto.op_type(), version);
+  const Operator *found = findOperator(domain, proto.op_type(), version);
+  if (!found) // Of a branch: others have been looked for.
+    return emitError(loc, "is of an operator that hk does not import; "
+                          "docs/onnx.md lists those that it does");
+  const Operator &op = *found;
   Node node(*this, proto, loc, version, op);
   if (node.numInputs() < op.minInputs || node.numInputs() > op.maxInputs)
     return node.error() << "expected "
@@ -284,10 +313,24 @@ LogicalResult GraphImporter::importNode(const ::onnx::NodeProto &proto) {
   return success();
 }
 
+LogicalResult GraphImporter::importBranch(Location loc,
+                                          const ::onnx::GraphProto &branch) {
+  if (failed(readInitializers(branch)))
+    return failure();
+  for (const auto &node : branch.node())
+    if (failed(importNode(node)))
+      return failure();
+  for (const auto &output : branch.output())
+    if (!find(output.name()))
+      return emitError(loc, "expected the branch to make its output '")
+             << output.name() << "'";
+  return success();
+}
+
 LogicalResult GraphImporter::run(StringRef name) {
   if (failed(checkOpsets()) || failed(checkCounts()) ||
       failed(findLiveNodes()) || failed(checkOperators()) ||
-      failed(readInitializers()) || failed(addArguments(name)))
+      failed(readInitializers(graph)) || failed(addArguments(name)))
     return failure();
   for (const auto *node : live)
     if (failed(importNode(*node)))

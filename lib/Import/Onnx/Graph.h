@@ -94,6 +94,10 @@ public:
   Item *find(StringRef name);
   LogicalResult define(Location loc, StringRef name, Item item);
 
+  /// Imports the nodes of a branch that is taken, which read the values of this
+  /// graph, too; the branch's outputs are values of this graph then.
+  LogicalResult importBranch(Location loc, const ::onnx::GraphProto &branch);
+
   /// The item as an hk tensor; constants become hk.constant or hk.weight.
   FailureOr<Value> tensorOf(Location loc, Item &item);
   /// Its elements as sizes: of integers that depend on shapes and on numbers of
@@ -125,7 +129,7 @@ private:
   LogicalResult checkCounts();
   LogicalResult findLiveNodes();
   LogicalResult checkOperators();
-  LogicalResult readInitializers();
+  LogicalResult readInitializers(const ::onnx::GraphProto &from);
   LogicalResult addArguments(StringRef function);
   void nameDims(Item &item, ArrayRef<std::string> names, unsigned argument);
   FailureOr<Item> argumentItem(const ::onnx::ValueInfoProto &info,
