@@ -166,10 +166,15 @@ static OptionalParseResult parseLiteral(OpAsmParser &parser, Literal &literal) {
 
 static FailureOr<Attribute> elementOf(OpAsmParser &parser, SMLoc loc,
                                       const Literal &literal, Type type) {
-  unsigned width = type.getIntOrFloatBitWidth();
   auto misfit = [&]() -> FailureOr<Attribute> {
     return parser.emitError(loc, "expected a number of ") << type;
   };
+  // The verifier has not seen the operand yet: it may be of index or complex.
+  if (!type.isIntOrFloat())
+    return parser.emitError(loc, "expected the operand beside a number to be "
+                                 "a tensor of reals or integers, but got ")
+           << type;
+  unsigned width = type.getIntOrFloatBitWidth();
   if (auto floatType = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
     if (literal.isHexadecimal) {

@@ -80,3 +80,19 @@ func.func @predicate(%a: tensor<4xf32>) {
   %0 = hk.compare near %a, 0.5 : tensor<4xf32> -> tensor<4xi1>
   return
 }
+
+// -----
+
+func.func @index_beside(%a: tensor<4xindex>) {
+  // expected-error @below {{expected the operand beside a number to be a tensor of reals or integers, but got 'index'}}
+  %0 = hk.compare ne %a, 0.0 : tensor<4xindex> -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @complex_beside(%a: tensor<4xcomplex<f32>>) {
+  // expected-error @below {{expected the operand beside a number to be a tensor of reals or integers, but got 'complex<f32>'}}
+  %0 = hk.mul %a, 2.0 : tensor<4xcomplex<f32>>
+  return
+}
