@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
+#include "Environment.h"
 #include "Valu.h"
 #include <algorithm>
 #include <chrono>
@@ -28,11 +29,10 @@ namespace hk::emu {
 namespace {
 
 constexpr uint16_t kUsesDynamicStack = 1 << 11; ///< of the descriptor
-
-uint64_t environment(const char *name, uint64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text && *text ? std::strtoull(text, nullptr, 0) : otherwise;
-}
+/// The most that a user may ask for: HIP's limit of the stack of a lane is
+/// below 128 KiB, and a thread for each workgroup of a chip is more than any
+/// host has.
+constexpr uint64_t kMostStack = 131072, kMostThreads = 1024;
 
 /// Register files of up to 16 waves, reused from workgroup to workgroup.
 class Context {
@@ -530,16 +530,17 @@ void runWorkgroups(Launch &launch, LaunchResult &result) {
 
 Options optionsFromEnvironment() {
   Options o;
-  o.checks = environment("HK_EMU_CHECKS", 1) != 0;
-  o.strictAlign = environment("HK_EMU_STRICT_ALIGN", 0) != 0;
-  o.strictRaces = environment("HK_EMU_STRICT_RACES", 0) != 0;
-  o.unspecified = environment("HK_EMU_UNSPECIFIED", 0) != 0;
+  constexpr auto number = numberFromEnvironment;
+  o.checks = number("HK_EMU_CHECKS", 1, 1);
+  o.strictAlign = number("HK_EMU_STRICT_ALIGN", 0, 1);
+  o.strictRaces = number("HK_EMU_STRICT_RACES", 0, 1);
+  o.unspecified = number("HK_EMU_UNSPECIFIED", 0, 1);
   const char *counters = std::getenv("HK_EMU_COUNTERS");
   o.counters = counters && *counters;
-  o.stackBytes = uint32_t(environment("HK_EMU_STACK", o.stackBytes));
-  o.order = environment("HK_EMU_ORDER", 0);
-  o.threads = unsigned(environment("HK_EMU_THREADS", 0));
-  o.maxInsts = environment("HK_EMU_MAX_INSTS", 0);
+  o.stackBytes = uint32_t(number("HK_EMU_STACK", o.stackBytes, kMostStack));
+  o.order = number("HK_EMU_ORDER", 0, UINT64_MAX);
+  o.threads = unsigned(number("HK_EMU_THREADS", 0, kMostThreads));
+  o.maxInsts = number("HK_EMU_MAX_INSTS", 0, UINT64_MAX);
   return o;
 }
 

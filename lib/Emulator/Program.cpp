@@ -12,6 +12,7 @@
 
 #include "Program.h"
 #include "Decoder.h"
+#include "Environment.h"
 #include "Hazards.h"
 #include "Looks.h"
 #include "Metadata.h"
@@ -320,9 +321,8 @@ private:
         return fail("kernel '" + kernel.name + "' " + text);
     }
     // Off by default: production kernels rely on less than the documents ask.
-    const char *watch = std::getenv("HK_EMU_HAZARDS");
     program.hazards =
-        watch && *watch && *watch != '0' && mayHaveHazard(program);
+        numberFromEnvironment("HK_EMU_HAZARDS", 0, 1) && mayHaveHazard(program);
     program.looksKnown = markLooks(program.insts);
     for (const Inst &inst : program.insts)
       program.releases |=

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Environment.h"
 #include "Hip.h"
 #include "TimedLaunch.h"
 #include "TimingReport.h"
@@ -46,16 +47,12 @@ HipDevice::HipDevice() {
     std::fprintf(stderr, "hk-emu: HK_EMU_CHIP=%s is not emulated; use %s\n",
                  chipName.c_str(), chipNames());
   options = optionsFromEnvironment();
-  if (const char *path = std::getenv("HK_EMU_REPORT"))
-    reportPath = path;
-  if (const char *path = std::getenv("HK_EMU_COUNTERS"))
-    countersPath = path;
-  if (const char *path = std::getenv("HK_EMU_TIMES"))
-    timesPath = path;
-  if (const char *path = std::getenv("HK_EMU_TIMING"))
-    timingPath = path;
-  const char *sample = std::getenv("HK_EMU_TIMING_SAMPLE");
-  sampleOnly = !timingPath.empty() && sample && *sample && *sample != '0';
+  reportPath = fileFromEnvironment("HK_EMU_REPORT");
+  countersPath = fileFromEnvironment("HK_EMU_COUNTERS");
+  timesPath = fileFromEnvironment("HK_EMU_TIMES");
+  timingPath = fileFromEnvironment("HK_EMU_TIMING");
+  sampleOnly = numberFromEnvironment("HK_EMU_TIMING_SAMPLE", 0, 1) &&
+               !timingPath.empty();
 }
 
 /// Counters come with a modelled time, whose replay is kept short.
