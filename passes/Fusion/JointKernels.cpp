@@ -233,7 +233,10 @@ public:
                      last ? kUnboundedSize : kSampleSizes[index].most, log)))
         return Verdict::refuse(Reason::UnsupportedShape, "no tile");
     }
-    if (chosen.front().threads != chosen.back().threads)
+    // Few and many rows may want the same, and those between something else.
+    if (llvm::any_of(chosen, [&](const Plan &plan) {
+          return plan.threads != chosen.front().threads;
+        }))
       forget();
     return checkVariants();
   }
