@@ -69,8 +69,75 @@ template <int V> HK_DEV Vec<float, V> expWithin(Vec<float, V> x) {
   return scaleByPow2<V>(exp2Small<V>(f), nearestInt<V>(n));
 }
 
-template <int V> HK_DEV Vec<float, V> exp(Vec<float, V> x) {
+/// e^(x * factor), FACTOR 1 or -1, for |x| <= 40; beyond, any number or NaN,
+/// and of NaN NaN. The chip's power takes any exponent: what the rounded one
+/// lacks, r, is put in as 1 + r behind it. The f32 of ln 2 is so close that it
+/// costs less than an ulp up to 40. For targets that vote.
+template <int V, int FACTOR>
+HK_DEV Vec<float, V> expWithinNormal(Vec<float, V> x) {
+  static_assert(FACTOR == 1 || FACTOR == -1);
+  using F = Vec<float, V>;
+  F exponent = x * (1.44269502f * FACTOR);
+  F power = exp2Small<V>(exponent);
+  if constexpr (FACTOR > 0)
+    return fma<V>(power, fma<V>(exponent, F(-0.693147182f), x), power);
+  // Negated are pairs, by the instruction that reads them: not x, which may be
+  // unpacked from an integer.
+  power = opaquePairs<V>(power);
+  return fma<V>(-power, fma<V>(exponent, F(0.693147182f), x), power);
+}
+
+namespace detail {
+/// How large arguments of expWithinNormal are.
+inline constexpr float kMostOfPower = 40.f;
+
+/// Whether a lane of the wave has an element beyond that, or NaN. Squares are
+/// added two at a time, where the largest of both signs takes an instruction
+/// for each element.
+template <int V> HK_DEV bool waveIsBeyondPowers(Vec<float, V> x) {
+  f32x2 squares = 0.f;
+  HK_UNROLL for (int e = 0; e < V; e += 2) {
+    f32x2 pair = {x[e], e + 1 < V ? x[e + 1] : 0.f};
+    squares = __builtin_elementwise_fma(pair, pair, squares);
+  }
+  return ballot(!(squares[0] + squares[1] <= kMostOfPower * kMostOfPower)) != 0;
+}
+
+/// Of how many elements whereBeyond asks at a time.
+template <int V> inline constexpr int kBeyond = V % 2 == 0 ? 2 : 1;
+
+/// y, and f(x) where x is beyond powers. Of two elements after the other: where
+/// it is rarely so, registers count and time does not.
+template <int V, class F>
+HK_DEV Vec<float, V> whereBeyond(Vec<float, V> x, Vec<float, V> y, F f) {
+  constexpr int most = kBeyond<V>;
+  HK_UNROLL for (int e = 0; e < V; e += most) {
+    Vec<float, most> part;
+    HK_UNROLL for (int i = 0; i < most; ++i) part[i] = x[e + i];
+    part = f(part);
+    HK_UNROLL for (int i = 0; i < most; ++i) {
+      bool within = __builtin_fabsf(x[e + i]) <= kMostOfPower;
+      y[e + i] = opaque(within ? y[e + i] : part[i]);
+    }
+    keepOrder();
+  }
+  return y;
+}
+
+template <int V> HK_DEV Vec<float, V> expOfAny(Vec<float, V> x) {
   return expWithin<V>(limit<V>(x, -104.f, 89.f));
+}
+} // namespace detail
+
+template <int V> HK_DEV Vec<float, V> exp(Vec<float, V> x) {
+  if constexpr (kVotes) {
+    // Not an alternative of the other: what is computed twice is then found.
+    Vec<float, V> y = expWithinNormal<V, 1>(x);
+    if (__builtin_expect(detail::waveIsBeyondPowers<V>(x), false))
+      y = detail::whereBeyond<V>(x, y, detail::expOfAny<detail::kBeyond<V>>);
+    return y;
+  }
+  return detail::expOfAny<V>(x);
 }
 
 /// e^x 2^SHIFT where that is from 2^-126 to 2^127.5; up to 2^-1 below it is 0
@@ -88,26 +155,18 @@ HK_DEV Vec<float, V> expScaled(Vec<float, V> x) {
   F f = fma<V>(x, F(log2eLow), fma<V>(x, F(log2e), -n));
   return exp2Small<V>(f) * bitCast<F>(bitCast<U>(t) << 23);
 }
-/// e^(x * factor) where that is from 2^-126 to 2^127; else, and of NaN, any
-/// number. `factor` is a power of two or the negative of one. As expScaled, but
-/// the rounded exponent is added to the power's instead of multiplied by: one
-/// instruction less.
-template <int V>
-HK_DEV Vec<float, V> expWithinNormal(Vec<float, V> x, float factor) {
-  using F = Vec<float, V>;
-  using U = Vec<u32, V>;
-  constexpr float magic = 12582912.f; // as in expScaled
-  float log2e = 1.44269502f * factor, log2eLow = 1.92596299e-8f * factor;
-  F t = fma<V>(x, F(log2e), F(magic));
-  F n = t - magic;
-  F f = fma<V>(x, F(log2eLow), fma<V>(x, F(log2e), -n));
-  return bitCast<F>(bitCast<U>(exp2Small<V>(f)) + (bitCast<U>(t) << 23));
-}
 /// e^x for x <= 0 and NaN; below -87.3 it is 0.
 template <int V> HK_DEV Vec<float, V> expNegative(Vec<float, V> x) {
   using F = Vec<float, V>;
-  if constexpr (kVotes && kArch == Arch::Gfx942)
-    return expScaled<V>(x < -88.f ? F(-88.f) : x);
+  if constexpr (kVotes) {
+    // As expWithinNormal, with the rest of ln 2, as exponents are larger. Of
+    // what has the power 0, r may be NaN, which the limit takes for -1.
+    F exponent = x * 1.44269502f;
+    F power = exp2Small<V>(exponent);
+    F r = fma<V>(exponent, F(-0.693147182f), x);
+    r = fma<V>(exponent, F(1.90465421e-9f), r);
+    return fma<V>(power, limitNumber<V>(r, -1.f, 1.f), power);
+  }
   return expScaled<V>(maximum(x, F(-88.f)));
 }
 
@@ -223,15 +282,22 @@ template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
   // above 0.55.
   F within =
       __builtin_elementwise_min(__builtin_elementwise_max(a, F(0.f)), F(10.f));
-  F e = kVotes ? expWithinNormal<V>(within, 2.f) : expWithin<V>(within * 2.f);
   F y;
   // The quotient is at most 1/2, so that the last bit of the reciprocal is
   // worth one of the result's. Divisions of sm_90a call a function, those of
   // AMD take a dozen instructions.
-  if constexpr (kVotes)
+  if constexpr (kVotes) {
+    // The power and half of its sum with 1, as expWithinNormal has it.
+    F exponent = within * 2.88539004f;
+    F e = exp2Small<V>(exponent);
+    F r = fma<V>(exponent, F(-0.346573591f), within);
+    F half = fma<V>(e, r, fma<V>(e, F(0.5f), F(0.5f)));
     y = e < 3.00416613f ? small
-                        : fma<V>(nearReciprocal<V>(e + 1.f), F(-2.f), F(1.f));
-  else if constexpr (kArch == Arch::Sm90a)
+                        : fma<V>(nearReciprocal<V>(half), F(-1.f), F(1.f));
+    return copySign<V>(y, x);
+  }
+  F e = expWithin<V>(within * 2.f);
+  if constexpr (kArch == Arch::Sm90a)
     y = e < 3.00416613f ? small : 1.f - 2.f * nearReciprocal<V>(e + 1.f);
   else
     y = e < 3.00416613f ? small : 1.f - 2.f / (e + 1.f);
@@ -255,9 +321,11 @@ HK_DEV Vec<float, V> erf(Vec<float, V> x) {
   F large = horner<V>(a, 1.128510714e+00f, 6.357311010e-01f, 1.052444279e-01f,
                       -2.287845686e-02f, 3.211270086e-03f, -2.135274699e-04f) *
             a;
-  F power = !kVotes    ? expWithin<V>(-large)
-            : KEEP_NAN ? expScaled<V>(-large)
-                       : expWithinNormal<V>(large, -1.f);
+  F power;
+  if constexpr (kVotes)
+    power = expWithinNormal<V, -1>(large);
+  else
+    power = expWithin<V>(-large);
   F y = a < 0.925f ? small
         : KEEP_NAN ? F(1.f - power)
                    : difference<V>(F(1.f), power);
@@ -315,13 +383,40 @@ template <int V> HK_DEV Vec<float, V> cos(Vec<float, V> x) {
 template <int V> HK_DEV Vec<float, V> sqrt(Vec<float, V> x) {
   return __builtin_elementwise_sqrt(x);
 }
+namespace detail {
+/// 1 / sqrt(x), each of the two correctly rounded, of the root's reciprocal
+/// within 2 ulps, for numbers from 2^-96 on. The reciprocal goes by an ulp too
+/// far at first: where the root is 1 - 2^-24, one that begins at 1 stays there.
+template <int V>
+HK_DEV Vec<float, V> reciprocalOfRoot(Vec<float, V> x, Vec<float, V> near) {
+  using F = Vec<float, V>;
+  F root = x * near, half = near * 0.5f;
+  F rest = fma<V>(-half, root, F(0.5f));
+  half = fma<V>(half, rest, half);
+  root = fma<V>(root, rest, root);
+  root = fma<V>(fma<V>(-root, root, x), half, root);
+  F y = half * 0x1.000002p1f;
+  y = fma<V>(fma<V>(-y, root, F(1.f)), y, y);
+  y = fma<V>(fma<V>(-y, root, F(1.f)), y, y);
+  // 0, infinity, negative numbers and NaN have no rest.
+  return rest == rest ? y : near;
+}
+} // namespace detail
+
 template <int V> HK_DEV Vec<float, V> rsqrt(Vec<float, V> x) {
-  if constexpr (kNativeRsqrt) {
+  using F = Vec<float, V>;
+  if constexpr (kVotes) {
+    // Half of the instructions that a root and a division take.
+    auto small = x < 0x1p-96f;
+    x = small ? x * 0x1p64f : x;
+    F y = detail::reciprocalOfRoot<V>(x, nearRsqrt<V>(x));
+    return small ? y * 0x1p32f : y;
+  } else if constexpr (kNativeRsqrt) {
     // Half of what y * y * x lacks to 1 goes into y; 0 and infinity have no
     // lack that could be computed.
-    Vec<float, V> y = nearRsqrt<V>(x);
-    Vec<float, V> lack = __builtin_elementwise_fma(-x * y, y, Vec<float, V>(1));
-    Vec<float, V> better = __builtin_elementwise_fma(0.5f * y, lack, y);
+    F y = nearRsqrt<V>(x);
+    F lack = __builtin_elementwise_fma(-x * y, y, F(1));
+    F better = __builtin_elementwise_fma(0.5f * y, lack, y);
     return lack == lack ? better : y;
   } else
     return 1.f / sqrt<V>(x);
@@ -336,31 +431,6 @@ template <int V> HK_DEV Vec<float, V> softplus(Vec<float, V> x) {
 }
 
 namespace detail {
-/// Whether a lane of the wave has an element whose e^-x is beyond what
-/// expWithinNormal is for, or NaN. Squares are added two at a time, where the
-/// largest of both signs takes an instruction for each element.
-template <int V> HK_DEV bool waveIsBeyondPowers(Vec<float, V> x) {
-  constexpr float most = 83.f;
-  f32x2 squares = 0.f;
-  HK_UNROLL for (int e = 0; e < V; e += 2) {
-    f32x2 pair = {x[e], x[e + 1]};
-    squares = __builtin_elementwise_fma(pair, pair, squares);
-  }
-  return ballot(!(squares[0] + squares[1] <= most * most)) != 0;
-}
-
-/// f of two elements after the other: where it is rarely so, registers count
-/// and time does not.
-template <int V, class F> HK_DEV Vec<float, V> byPairs(Vec<float, V> x, F f) {
-  HK_UNROLL for (int e = 0; e < V; e += 2) {
-    Vec<float, 2> y = f(Vec<float, 2>{x[e], x[e + 1]});
-    x[e] = y[0];
-    x[e + 1] = y[1];
-    keepOrder();
-  }
-  return x;
-}
-
 template <int V> HK_DEV Vec<float, V> sigmoidOfAny(Vec<float, V> x) {
   if constexpr (kVotes) { // as in siluOfAny
     Vec<float, V> power = expScaled<V, -7>(limitNumber<V>(-x, -83.f, 93.5f));
@@ -386,21 +456,22 @@ template <int V> HK_DEV Vec<float, V> siluOfAny(Vec<float, V> x) {
 } // namespace detail
 
 template <int V> HK_DEV Vec<float, V> sigmoid(Vec<float, V> x) {
-  if constexpr (kVotes && V % 2 == 0) {
+  if constexpr (kVotes) {
     // Not an alternative of the other: what is computed twice is then found.
-    Vec<float, V> y = nearReciprocal<V>(expWithinNormal<V>(x, -1.f) + 1.f);
+    Vec<float, V> y = nearReciprocal<V>(expWithinNormal<V, -1>(x) + 1.f);
     if (__builtin_expect(detail::waveIsBeyondPowers<V>(x), false))
-      y = detail::byPairs<V>(x, detail::sigmoidOfAny<2>);
+      y = detail::whereBeyond<V>(x, y,
+                                 detail::sigmoidOfAny<detail::kBeyond<V>>);
     return y;
   }
   return detail::sigmoidOfAny<V>(x);
 }
 /// NaN at -inf, as x * sigmoid(x) is.
 template <int V> HK_DEV Vec<float, V> silu(Vec<float, V> x) {
-  if constexpr (kVotes && V % 2 == 0) {
-    Vec<float, V> y = x * nearReciprocal<V>(expWithinNormal<V>(x, -1.f) + 1.f);
+  if constexpr (kVotes) {
+    Vec<float, V> y = x * nearReciprocal<V>(expWithinNormal<V, -1>(x) + 1.f);
     if (__builtin_expect(detail::waveIsBeyondPowers<V>(x), false))
-      y = detail::byPairs<V>(x, detail::siluOfAny<2>);
+      y = detail::whereBeyond<V>(x, y, detail::siluOfAny<detail::kBeyond<V>>);
     return y;
   }
   return detail::siluOfAny<V>(x);

@@ -38,6 +38,9 @@ HK_DEV float meanOf(float sum, float n) {
   if constexpr (kIsHost)
     return sum / n;
   float inverse = 1 / n, q = sum * inverse;
+  // Of a power of two that is all.
+  if (kVotes && (bitCast<u32>(n) & 0x7FFFFFu) == 0)
+    return q;
   float rest = __builtin_fmaf(-q, n, sum); // exact
   return rest == rest ? __builtin_fmaf(rest, inverse, q) : q;
 }

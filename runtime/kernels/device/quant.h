@@ -23,6 +23,8 @@ struct Divisor {
   float scale;
   /// The reciprocal is within 2^-24 and a little.
   float value, reciprocal;
+  /// Whether the scale of a lane of the wave may be another one than 1.
+  bool anyScaled = true;
 };
 
 /// The divisor d >= floor / limit of values of at most limit * d. The bounds
@@ -59,6 +61,21 @@ HK_DEV Vec<float, V> refineQuotient(Vec<float, V> q, Vec<float, V> x,
 /// floats that it could change the 8 bits (DeviceTest.cpp tries all that are).
 template <int V>
 HK_DEV Vec<float, V> divideFor8Bits(Vec<float, V> x, Divisor d) {
+  if constexpr (kVotes && V % 2 == 0) {
+    if (__builtin_expect(d.anyScaled, false))
+      HK_UNROLL for (int e = 0; e < V; ++e) x[e] = opaque(x[e] * d.scale);
+    // By pairs: the divisor in each lane of a longer vector would be copied for
+    // what stands behind a branch.
+    f32x2 value = d.value, reciprocal = d.reciprocal;
+    HK_UNROLL for (int e = 0; e < V; e += 2) {
+      f32x2 pair = opaquePair(f32x2{x[e], x[e + 1]});
+      pair =
+          detail::refineQuotient<2>(pair * reciprocal, pair, value, reciprocal);
+      x[e] = pair[0];
+      x[e + 1] = pair[1];
+    }
+    return x;
+  }
   Vec<float, V> value = d.value, reciprocal = d.reciprocal;
   x = opaquePairs<V>(x * d.scale);
   return detail::refineQuotient<V>(x * reciprocal, x, value, reciprocal);

@@ -26,34 +26,43 @@ HK_DEV bool areNumbers(float scale) {
   return __builtin_expect(ballot(!(scale < __builtin_inff())) == 0, true);
 }
 
+namespace detail {
+/// Whether all positive numbers of the wave are finite and, where they may be
+/// smaller or larger than remainders are exact for, are not. One comparison of
+/// their bits.
+HK_DEV bool areUsual(float x, bool maySmall, bool mayLarge) {
+  u32 least = maySmall ? 0x21800000u : 0u;        // 2^-60
+  u32 end = mayLarge ? 0x5D800001u : 0x7F800000u; // 2^60
+  return __builtin_expect(ballot(bitCast<u32>(x) - least >= end - least) == 0,
+                          true);
+}
+} // namespace detail
+
 /// quantScale.
 HK_DEV float quantScaleByVote(float amax, float floor, float limit) {
   using F1 = Vec<float, 1>;
-  if (floor < 0x1p-60f)
-    return quantScale(amax, floor, limit);
   // Neither has a sign: NaN is the largest of bits.
   u32 a = bitCast<u32>(amax), b = bitCast<u32>(floor);
   float m = bitCast<float>(a > b ? a : b);
   F1 reciprocal = 1.f / limit;
   F1 q = detail::refineQuotient<1>(m * reciprocal, m, limit, reciprocal);
   q = detail::refineQuotient<1>(q, m, limit, reciprocal);
-  if (!areNumbers(m))
-    q = opaque(m < __builtin_inff() ? q[0] : m);
+  if (!detail::areUsual(m, floor < 0x1p-60f, false))
+    q = opaque(quantScale(amax, floor, limit));
   return q[0];
 }
 
 /// divisorOf.
 HK_DEV Divisor divisorByVote(float d, float floor, float limit) {
   using F1 = Vec<float, 1>;
-  if (floor / limit < 0x1p-60f || limit < 8.f)
-    return divisorOf(d, floor, limit);
+  bool maySmall = floor / limit < 0x1p-60f, mayLarge = limit < 8.f;
   float near = nearReciprocal<1>(F1(d))[0];
   float rest = fma<1>(F1(near), F1(d), F1(-1.f))[0];
-  Divisor divisor{1.f, d, fma<1>(F1(-rest), F1(near), F1(near))[0]};
-  if (!areNumbers(d)) {
-    divisor.value = opaque(d == __builtin_inff() ? 1.f : divisor.value);
-    divisor.reciprocal =
-        opaque(d == __builtin_inff() ? 0.f : divisor.reciprocal);
+  Divisor divisor{1.f, d, fma<1>(F1(-rest), F1(near), F1(near))[0], false};
+  if (!detail::areUsual(d, maySmall, mayLarge)) {
+    Divisor any = divisorOf(d, floor, limit);
+    divisor = {opaque(any.scale), opaque(any.value), opaque(any.reciprocal),
+               maySmall || mayLarge};
   }
   return divisor;
 }

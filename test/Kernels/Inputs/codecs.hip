@@ -128,15 +128,17 @@ HK_DEV void blockScales(const Report &report, F x) {
 /// Computed scales, quotients by them and their codes.
 template <DType D> HK_DEV void ownQuotients(const Report &report, F x) {
   constexpr float max = float(info(D).maxFinite);
-  constexpr float floors[] = {0x1p-40f, 1e-4f, 0.f};
-  for (float floor : floors)
+  // Scales of the last one are as large as numbers.
+  constexpr float bounds[][2] = {
+      {0x1p-40f, max}, {1e-4f, max}, {0.f, max}, {0.f, 6.f}};
+  for (const float (&bound)[2] : bounds)
     HK_UNROLL for (int e = 0; e < kElements; ++e) {
-      float amax = __builtin_fabsf(x[e]);
-      float expected = quantScale(amax, floor, max);
-      float scale = quantScaleByVote(amax, floor, max);
+      float amax = __builtin_fabsf(x[e]), floor = bound[0], limit = bound[1];
+      float expected = quantScale(amax, floor, limit);
+      float scale = quantScaleByVote(amax, floor, limit);
       report.check(16, bitsOf(amax), same(scale, expected), 1);
-      F got = divideFor8Bits<kElements>(x, divisorByVote(scale, floor, max));
-      F plain = divideFor8Bits<kElements>(x, divisorOf(expected, floor, max));
+      F got = divideFor8Bits<kElements>(x, divisorByVote(scale, floor, limit));
+      F plain = divideFor8Bits<kElements>(x, divisorOf(expected, floor, limit));
       HK_UNROLL for (int i = 0; i < kElements; ++i)
           report.check(16, bitsOf(amax), same(got[i], plain[i]), 1);
     }
@@ -166,40 +168,73 @@ template <DType D, int V> HK_DEV void decoded(const Report &report, u32 bytes) {
   }
 }
 
-/// tanh with a power that is multiplied, and the quotient taken away from 1.
+/// e^(x * factor) where its exponent is rounded and what it lacks put in
+/// behind.
+HK_DEV float plainPower(float x, float factor) {
+  float exponent = x * (1.44269502f * factor);
+  float power = __builtin_amdgcn_exp2f(exponent);
+  float r = __builtin_fmaf(exponent, -0.693147182f, x * factor);
+  return __builtin_fmaf(power, r, power);
+}
+
+/// f(x), and beyond what plainPower is for, or of NaN, any(x).
+template <class F, class Any> HK_DEV float plainWithin(float x, F f, Any any) {
+#ifdef PLANTED
+  constexpr float most = 41.f;
+#else
+  constexpr float most = 40.f;
+#endif
+  return __builtin_fabsf(x) <= most ? f(x) : any(Vec<float, 1>(x))[0];
+}
+
+/// tanh with the sum of its power and 1, halved.
 HK_DEV float plainTanh(float x) {
   using F1 = Vec<float, 1>;
   F1 a = __builtin_fabsf(x), x2 = a * a;
   F1 p = horner<1>(x2, -3.333331645e-01f, 1.333254576e-01f, -5.384785309e-02f,
                    2.105250582e-02f, -6.246064790e-03f);
-  F1 e = expScaled<1>(a[0] > 10.f ? F1(20.f) : a * 2.f);
+  float limited = a[0] > 10.f ? 10.f : a[0], exponent = limited * 2.88539004f;
+  float e = __builtin_amdgcn_exp2f(exponent);
+  float r = __builtin_fmaf(exponent, -0.346573591f, limited);
+  F1 half = __builtin_fmaf(e, r, __builtin_fmaf(e, 0.5f, 0.5f));
 #ifdef PLANTED
   constexpr float most = 3.1f;
 #else
   constexpr float most = 3.00416613f;
 #endif
-  F1 y = e[0] < most ? fma<1>(p * x2, a, a)
-                     : 1.f - 2.f * nearReciprocal<1>(e + 1.f);
-  return __builtin_copysignf(y[0], x);
+  F1 y = e < most ? fma<1>(p * x2, a, a) : 1.f - nearReciprocal<1>(half);
+  return __builtin_copysignf(x == x ? y[0] : x, x);
 }
 
 /// What goes without limits where a vote finds all elements within them.
 HK_DEV void checkPowers(const Report &report, F x) {
   F own = sigmoid<kElements>(x), times = silu<kElements>(x),
-    turned = tanh<kElements>(x), error = erf<kElements, false>(x);
-  F up = expWithinNormal<kElements>(x, 2.f),
-    down = expWithinNormal<kElements>(x, -1.f);
+    power = exp<kElements>(x), turned = tanh<kElements>(x);
+  F error = erf<kElements, false>(x), root = rsqrt<kElements>(x);
+  auto ofSum = [](float v) {
+    return nearReciprocal<1>(Vec<float, 1>(plainPower(v, -1.f) + 1.f))[0];
+  };
   HK_UNROLL for (int e = 0; e < kElements; ++e) {
-    Vec<float, 1> one = x[e];
-    report.check(0, bitsOf(x[e]), same(own[e], sigmoid<1>(one)[0]), 1);
-    report.check(0, bitsOf(x[e]), same(times[e], silu<1>(one)[0]), 1);
-    report.check(0, bitsOf(x[e]), same(turned[e], plainTanh(x[e])), 1);
-    if (x[e] == x[e])
-      report.check(0, bitsOf(x[e]), same(error[e], erf<1>(one)[0]), 1);
-    if (!(__builtin_fabsf(x[e]) <= 43.f))
-      continue;
-    report.check(0, bitsOf(x[e]), same(up[e], expScaled<1>(one * 2.f)[0]), 1);
-    report.check(0, bitsOf(x[e]), same(down[e], expScaled<1>(-one)[0]), 1);
+    float v = x[e];
+    u32 bits = bitsOf(v);
+    report.check(0, bits,
+                 same(own[e], plainWithin(v, ofSum, detail::sigmoidOfAny<1>)),
+                 1);
+    report.check(0, bits,
+                 same(times[e], plainWithin(
+                                    v, [&](float w) { return w * ofSum(w); },
+                                    detail::siluOfAny<1>)),
+                 1);
+    report.check(
+        0, bits,
+        same(power[e], plainWithin(
+                           v, [](float w) { return plainPower(w, 1.f); },
+                           detail::expOfAny<1>)),
+        1);
+    report.check(0, bits, same(turned[e], plainTanh(v)), 1);
+    report.check(0, bits, same(root[e], 1.f / __builtin_sqrtf(v)), 1);
+    if (v == v)
+      report.check(0, bits, same(error[e], erf<1>(Vec<float, 1>(v))[0]), 1);
   }
 }
 
@@ -227,6 +262,28 @@ extern "C" __attribute__((global)) void powers(u32 *words, u32 kind) {
     x[e] = kind == 2 && e != 5 ? 0.25f : number;
   }
   checkPowers(report, x);
+}
+
+/// Reciprocals of roots of all numbers from `first` on, whatever ulp the chip's
+/// own are wrong by.
+extern "C" __attribute__((global)) void roots(u32 *words, u32 first) {
+  Report report{(HK_GLOBAL u32 *)words};
+  u32 thread = __builtin_amdgcn_workgroup_id_x() * 256u + u32(threadId());
+  F x;
+  HK_UNROLL for (u32 e = 0; e < kElements; ++e) x[e] =
+      bitCast<float>(first + thread * kElements + e);
+  F near = nearRsqrt<kElements>(x), plain = 1.f / sqrt<kElements>(x);
+#ifdef PLANTED
+  constexpr i32 most = 1 << 20;
+#else
+  constexpr i32 most = 1;
+#endif
+  for (i32 ulps = -most; ulps <= most; ulps += most) {
+    F other = bitCast<F>(bitCast<Vec<i32, kElements>>(near) + ulps);
+    F got = detail::reciprocalOfRoot<kElements>(x, other);
+    HK_UNROLL for (int e = 0; e < kElements; ++e)
+        report.check(0, bitsOf(x[e]), bitsOf(got[e]), bitsOf(plain[e]));
+  }
 }
 
 extern "C" __attribute__((global)) void codecs(u32 *words) {

@@ -32,3 +32,4 @@ FUNCTION(sigmoid)
 FUNCTION(silu)
 
 FUNCTION(exp)
+FUNCTION(expNegative)

@@ -5,7 +5,7 @@ import struct
 from emu_run import check, run
 
 #: As docs/numerics.md states them.
-ULPS = dict(sin=3, cos=3, tanh=3, erf=2, sigmoid=4, silu=4, exp=3)
+ULPS = dict(sin=3, cos=3, tanh=3, erf=2, sigmoid=4, silu=4, exp=3, expNegative=3)
 HALVES = 65536
 X = [struct.unpack("<f", struct.pack("<I", i << 16))[0] for i in range(HALVES)]
 
@@ -22,7 +22,7 @@ def exp(x):
     return math.exp(x) if x < 700 else math.inf
 
 
-HOST = dict(sin=math.sin, cos=math.cos, tanh=math.tanh, erf=math.erf, sigmoid=sigmoid, silu=silu, exp=exp)
+HOST = dict(sin=math.sin, cos=math.cos, tanh=math.tanh, erf=math.erf, sigmoid=sigmoid, silu=silu, exp=exp, expNegative=exp)
 
 
 def right(name, x, got, want):
@@ -45,6 +45,8 @@ for name, host in HOST.items():
     got = run(f"f_{name}", "32", "256", "--arg=out:OUT", out=4 * HALVES, code="f")
     bad = []
     for x, y in zip(X, got):
+        if name == "expNegative" and x > 0:
+            continue
         want = math.nan if math.isnan(x) or (math.isinf(x) and name in ("sin", "cos")) else host(x)
         if not right(name, x, y, want):
             bad.append((x, y, want))

@@ -84,7 +84,11 @@ inline constexpr bool kVotes = false;
 /// takes four.
 inline constexpr bool kNativeMaximum = kVotes;
 inline constexpr bool kNativeRsqrt = false;
-template <int V> HK_DEV Vec<float, V> nearRsqrt(Vec<float, V> x);
+/// 1 / sqrt(x) within 1 ulp, of x that is 0 or no subnormal number.
+template <int V> HK_DEV Vec<float, V> nearRsqrt(Vec<float, V> x) {
+  HK_UNROLL for (int e = 0; e < V; ++e) x[e] = __builtin_amdgcn_rsqf(x[e]);
+  return x;
+}
 inline constexpr bool kNativeLdexp = true;
 
 /// v, as a value that the compiler does not know to be v.
@@ -186,7 +190,7 @@ HK_DEV u64 ballot(bool condition) {
     return __builtin_amdgcn_ballot_w32(condition);
 }
 
-/// 2^x for |x| <= 1, within 1 ulp.
+/// 2^x within 1 ulp; below 2^-126 it is 0.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
   HK_UNROLL for (int e = 0; e < V; ++e) x[e] = __builtin_amdgcn_exp2f(x[e]);
   return x;
