@@ -152,8 +152,10 @@ private:
       if (vec == 1 && gemm.quantize && value == gemm.quantize->getResult(0) &&
           isa<Float4E2M1FNType>(elementTypeOf(value)))
         continue;
-      Position at = puller.here(puller.columns());
-      puller.store(operand, at, vec, puller.pull(value, at, vec));
+      // LLVM does not know that packing undoes unpacking.
+      bool once = target.arch == ::hk::Arch::Sm90a;
+      puller.storeValue(operand, value, puller.here(puller.columns()), vec,
+                        once);
     }
     return out.str().str();
   }

@@ -20,12 +20,15 @@
 
 namespace hk {
 
-/// Eight rows of Span 4-byte accumulators.
+/// Eight rows of Span 4-byte accumulators. The pair of chunks that two columns
+/// of four lanes write is another one in each of four rows; of each pair the
+/// chunks change places in every second row, so that lanes of two rows read
+/// different ones.
 template <class Acc, int Span> struct WarpSlab {
   u8 *bytes;
 
   HK_MEM u8 *chunk(int row, int index) const {
-    return bytes + row * Span * 4 + (index ^ (row & 3) << 1) * 16;
+    return bytes + row * Span * 4 + (index ^ (row & 3) << 1 ^ (row & 1)) * 16;
   }
   HK_MEM void write2(int row, int col, Acc a, Acc b) const {
     *reinterpret_cast<Vec<Acc, 2> *>(chunk(row, col / 4) + col % 4 * 4) =
@@ -129,15 +132,20 @@ private:
     static_assert(kLanes == 1 || kLanes == 2 || kLanes == 4);
     int r = laneId() / 4, q = laneId() % 4;
     int c = (q / kLanes * kEach * kLanes + q % kLanes) * V;
-    i64 matrix = here.matrix(firstRow + r), row = here.row(firstRow + r);
+    // Numbers that the compiler knows to be none below 0, and a first column
+    // that it knows to be one of a vector's.
+    auto whole = [](int v) { return i64(u32(v) & 0x7FFFFFFF); };
+    i64 matrix = whole(here.matrix(firstRow + r));
+    i64 row = whole(here.row(firstRow + r));
+    i64 vector = whole((firstColumn + c) / V);
     GemmOutput<Acc, V> out[kEach];
     HK_UNROLL for (int i = 0; i < kEach; ++i) {
-      out[i].acc = own.template read<V>(r, c + i * kLanes * V, r & 1);
+      out[i].acc = own.template read<V>(r, c + i * kLanes * V, 0);
       out[i].pair = Vec<Acc, V>(0);
       out[i].stat = 0;
     }
     float stat[1] = {0};
-    auto column = [&](int i) { return i64(firstColumn + c + i * kLanes * V); };
+    auto column = [&](int i) { return (vector + i * kLanes) * V; };
     HK_UNROLL for (int i = 0; i < kEach; ++i) stat[0] = Max::apply(
         stat[0], epilogue.template stat<V>(matrix, row, column(i), out[i]));
     groupReduce<Max, kLanes>(stat);
