@@ -38,6 +38,8 @@
 // RUN: hk-run %t.so --check=%s --function=boxes224
 // RUN: hk-run %t.so --check=%s --function=slab224
 // RUN: hk-run %t.so --check=%s --function=five
+// Slices with scales of A that end with the first of four.
+// RUN: hk-run %t.so --check=%s --function=slices_blocks8
 // Right operands with k in front, which come as panels of 64 columns.
 // RUN: hk-run %t.so --check=%s --function=k_first --dim=x.0=300
 // RUN: hk-run %t.so --check=%s --function=k_first --dim=x.0=1
@@ -142,6 +144,10 @@ func.func @boxes224(%x: tensor<256x72xbf16>, %w: tensor<14720x72xbf16>) -> tenso
 func.func @slab224(%x: tensor<250x72xbf16>, %w: tensor<14700x72xbf16>) -> tensor<250x14700xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<250x72xbf16>, tensor<14700x72xbf16> -> tensor<250x14700xbf16>
   return %0 : tensor<250x14700xbf16>
+}
+func.func @slices_blocks8(%x: tensor<130x2560xf8E4M3FN>, %w: tensor<264x2560xf8E4M3FN>, %s: tensor<130x20xf32>, %t: tensor<3x20xf32>) -> tensor<4x130x264xf32> {
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b k_slices 4 accumulation tensor_core : tensor<130x2560xf8E4M3FN>, tensor<264x2560xf8E4M3FN> scales (tensor<130x20xf32>, tensor<3x20xf32>) -> tensor<4x130x264xf32>
+  return %0 : tensor<4x130x264xf32>
 }
 func.func @five(%x: tensor<300x1032xbf16>, %w: tensor<5632x1032xbf16>) -> tensor<300x5632xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<300x1032xbf16>, tensor<5632x1032xbf16> -> tensor<300x5632xbf16>

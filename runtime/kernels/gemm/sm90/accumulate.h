@@ -155,7 +155,7 @@ template <class Config> struct FoldScales {
       nextA[h] = 1;
       if constexpr (P::kScaleA) {
         if (wide)
-          nextA[h] = *(Global<const f32x4>)(a[h] + (block < last ? block : 0));
+          nextA[h] = *(Global<const f32x4>)(a[h] + (block <= last ? block : 0));
         else
           HK_UNROLL for (int e = 0; e < kAhead; ++e) nextA[h][e] =
               a[h][block + e < last ? block + e : last];
