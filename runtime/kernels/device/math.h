@@ -69,10 +69,10 @@ template <int V> HK_DEV Vec<float, V> expWithin(Vec<float, V> x) {
   return scaleByPow2<V>(exp2Small<V>(f), nearestInt<V>(n));
 }
 
-/// e^(x * factor), FACTOR 1 or -1, for |x| <= 40; beyond, any number or NaN,
+/// e^(x * factor), FACTOR 1 or -1, for |x| <= 20; beyond, any number or NaN,
 /// and of NaN NaN. The chip's power takes any exponent: what the rounded one
 /// lacks, r, is put in as 1 + r behind it. The f32 of ln 2 is so close that it
-/// costs less than an ulp up to 40. For targets that vote.
+/// costs less than half an ulp up to 20. For targets that vote.
 template <int V, int FACTOR>
 HK_DEV Vec<float, V> expWithinNormal(Vec<float, V> x) {
   static_assert(FACTOR == 1 || FACTOR == -1);
@@ -89,7 +89,7 @@ HK_DEV Vec<float, V> expWithinNormal(Vec<float, V> x) {
 
 namespace detail {
 /// How large arguments of expWithinNormal are.
-inline constexpr float kMostOfPower = 40.f;
+inline constexpr float kMostOfPower = 20.f;
 
 /// Whether a lane of the wave has an element beyond that, or NaN. Squares are
 /// added two at a time, where the largest of both signs takes an instruction

@@ -180,9 +180,9 @@ HK_DEV float plainPower(float x, float factor) {
 /// f(x), and beyond what plainPower is for, or of NaN, any(x).
 template <class F, class Any> HK_DEV float plainWithin(float x, F f, Any any) {
 #ifdef PLANTED
-  constexpr float most = 41.f;
+  constexpr float most = 21.f;
 #else
-  constexpr float most = 40.f;
+  constexpr float most = 20.f;
 #endif
   return __builtin_fabsf(x) <= most ? f(x) : any(Vec<float, 1>(x))[0];
 }
