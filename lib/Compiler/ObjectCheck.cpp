@@ -89,7 +89,7 @@ static std::string placeOf(const ::hk::Target &target,
 
 /// Whether the PTX of an entry point waits for the kernel before, and touches
 /// memory, but for LDS, only then: the runtime starts it while that one still
-/// runs.
+/// runs. Relaxed loads are of what may be written meanwhile (loadEarly).
 static bool waitsFirst(StringRef entry) {
   for (StringRef line : llvm::split(entry, '\n')) {
     line = line.trim();
@@ -97,7 +97,9 @@ static bool waitsFirst(StringRef entry) {
       line = line.substr(line.find(' ')).ltrim();
     if (line.starts_with("griddepcontrol.wait"))
       return true;
-    bool isOwn = line.starts_with("ld.param") || line.starts_with("st.shared");
+    bool isOwn = line.starts_with("ld.param") ||
+                 line.starts_with("st.shared") ||
+                 line.starts_with("ld.relaxed");
     for (StringRef access : {"ld.", "st.", "atom.", "red.", "call", "}"})
       if (line.starts_with(access) && !isOwn)
         return false;

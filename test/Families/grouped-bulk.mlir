@@ -20,7 +20,7 @@
 // CHECK: hk.launch @grouped_matmul
 // TEXT: #include "kernels/gemm/sm90/grouped_skinny.h"
 // TEXT: using Product_v0 = GroupedSkinny<GemmProblem<
-// TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>>;
+// TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>, true>;
 // TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>, 2>;
 // TEXT: HK_EARLY_KERNEL({{.*}}_v0, {{[0-9]+}}, Product_v0::kThreads, Product_v0::kBlocks, Product_v0::Shared)
 func.func @bounds(%x: tensor<?x4096xbf16>, %w: tensor<8x4096x4096xbf16>, %bounds: tensor<9xi32>) -> tensor<?x4096xbf16> {

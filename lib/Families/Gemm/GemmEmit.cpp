@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../EpilogueMethod.h"
+#include "AskAhead.h"
 #include "Emission/ArgumentWords.h"
 #include "EpiloguePuller.h"
 #include "GemmLoops.h"
@@ -328,6 +329,8 @@ private:
         os << ", " << textOf(tile.getLoop()).name;
       if (isMapped(variant) || decodes(variant))
         os << ", " << tile.getCluster();
+      if (isGroupedSkinny(variant))
+        os << (boundsAreOld(kernel, gemm.grouped()) ? ", true" : ", false");
     } else if (!isBlocks(variant)) {
       os << ", " << tile.getCluster();
     }

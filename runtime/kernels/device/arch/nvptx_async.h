@@ -345,6 +345,14 @@ HK_DEV void letNextBegin() {
 }
 HK_DEV void waitForLast() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
+/// A word that the kernel before may still be writing: what it was or is. Not
+/// kept in the L1 cache, so that a load behind waitForLast() does not find it.
+HK_DEV int loadEarly(Global<const i32> from) {
+  int value;
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(from));
+  return value;
+}
+
 /// Registers per thread of the calling warpgroup from now on. The kernel must
 /// be launched with a known number of threads and blocks per compute unit.
 template <int COUNT> HK_DEV void takeRegisters() {

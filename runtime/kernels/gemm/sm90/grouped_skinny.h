@@ -14,17 +14,19 @@
 // up. The waves of a block share k, in turns of a step; their parts meet in LDS
 // and are added in the order of the waves.
 //
-//   GroupedSkinny<Problem, Groups>::run(args, groups, block, shared, epilogue)
-//   Grid: any number of blocks in x.
+//   GroupedSkinny<Problem, Groups, AsksAhead>::run(args, groups, block, shared,
+//                                                  epilogue)
+//   Grid: any number of blocks in x. AsksAhead: bounds are older than the
+//   launch in front.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_GEMM_SM90_GROUPED_SKINNY_H
 #define HK_KERNELS_GEMM_SM90_GROUPED_SKINNY_H
 
-#include "kernels/device/arch/nvptx_async.h"
 #include "kernels/gemm/gpu.h"
 #include "kernels/gemm/lane_groups.h"
+#include "kernels/gemm/sm90/early_groups.h"
 
 namespace hk {
 
@@ -89,7 +91,7 @@ template <class P> struct SkinnyStep {
   }
 };
 
-template <class Problem, class Groups> struct GroupedSkinny {
+template <class Problem, class Groups, bool AsksAhead> struct GroupedSkinny {
   using P = Problem;
   using B = typename P::B;
   static constexpr GemmTile T = {
@@ -101,6 +103,8 @@ template <class Problem, class Groups> struct GroupedSkinny {
   static constexpr int kSizeA = info(D).bits / 8;
   /// Words of a part between rows of A.
   static constexpr int kPitch = T.bn + kGroupedSkinnyPad;
+  /// What a block asks for before the launch in front has ended.
+  static constexpr u32 kBytesAhead = 24 * 1024;
   using Step = SkinnyStep<P>;
   using Sums = SkinnySums<P>;
   static_assert(T.bm == 8 && T.wm == 1 && T.splitK == 1 && P::kCols % 8 == 0 &&
@@ -150,15 +154,17 @@ template <class Problem, class Groups> struct GroupedSkinny {
       places = of.at;
       columns = columnTile;
       HK_UNROLL for (int tall = 0; tall < kSkinnyTall<P>; ++tall)
-          HK_UNROLL for (int half = 0; half < 2; ++half) {
-        int r = tall * 16 + half * 8 + laneId() / 4;
-        // Of columns that do not exist the last one, whose sums nobody stores.
-        i64 column = i64(columns) * P::kCols + r % P::kCols;
-        column = column < args.n ? column : args.n - 1;
-        rows.of[tall][half] = int(column + r / P::kCols * args.n);
-      }
+          HK_UNROLL for (int half = 0; half < 2; ++half) rows.of[tall][half] =
+          rowOf(args, columns, tall * 16 + half * 8 + laneId() / 4);
       int row = of.source(laneId() / 4);
       a = row < 0 ? 0 : args.a.data + u64(row * args.a.stride) * kSizeA;
+    }
+    /// Row r of B of a tile of columns. Of columns that do not exist the last
+    /// one, whose sums nobody stores.
+    HK_MEM static int rowOf(const GemmArgs &args, u32 columns, int r) {
+      i64 column = i64(columns) * P::kCols + r % P::kCols;
+      column = column < args.n ? column : args.n - 1;
+      return int(column + r / P::kCols * args.n);
     }
     /// Asks for the wave's step number `step`.
     HK_MEM void load(const GemmArgs &args, const GroupArgs &groups, int step,
@@ -173,16 +179,15 @@ template <class Problem, class Groups> struct GroupedSkinny {
   HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
                          BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
-    beginAfterLast();
+    u32 columns = u32((args.n + P::kCols - 1) / P::kCols);
+    letNextBegin();
+    if constexpr (AsksAhead)
+      askAhead(args, groups, columns, block);
+    waitForLast();
     using Walk = LaneGroups<Groups, T.bm>;
     Walk walk(groups);
-    u32 columns = u32((args.n + P::kCols - 1) / P::kCols);
     // 2^32 of them would be a result of more bytes than an address has.
-    u32 work = walk.count() * columns;
-    // The first blocks have one more of those that are left.
-    u32 each = work / blockCountX(), left = work % blockCountX();
-    u32 next = block.x * each + (block.x < left ? block.x : left);
-    u32 end = next + each + (block.x < left ? 1 : 0);
+    auto [next, end] = BlockRange::of(walk.count() * columns, block);
     if (next >= end)
       return;
     int steps =
@@ -202,17 +207,19 @@ template <class Problem, class Groups> struct GroupedSkinny {
         now.multiply(sums);
         now = then;
       }
-      // The first of the next tile. Its group is looked for anew: to keep the
-      // bounds of all would take the registers of loads.
-      if (next + 1 < end) {
-        bool isLast = own + 1 == columns;
-        GroupPlaces places = tile.places;
-        if (isLast)
-          places = Walk(groups).at(++rowTile);
-        tile.begin(args, {groups, places, args.m}, isLast ? 0 : own + 1);
+      // The first of the next tile. The few that are of another group look for
+      // it anew, with no loads under way: bounds would take their registers.
+      bool goesOn = next + 1 < end, isLast = own + 1 == columns;
+      if (goesOn && !isLast) {
+        tile.begin(args, {groups, tile.places, args.m}, own + 1);
         tile.load(args, groups, 0, then);
       }
       now.multiply(sums);
+      if (goesOn && isLast) {
+        GroupPlaces places = Walk(groups).at(++rowTile);
+        tile.begin(args, {groups, places, args.m}, 0);
+        tile.load(args, groups, 0, then);
+      }
       now = then;
       keepPart(shared.parts[turn % 2][waveId()], sums);
       barrier();
@@ -221,6 +228,25 @@ template <class Problem, class Groups> struct GroupedSkinny {
   }
 
 private:
+  /// By wave 0, for kBytesAhead or less.
+  HK_MEM static void askAhead(const GemmArgs &args, const GroupArgs &groups,
+                              u32 columns, BlockId block) {
+    if (waveId() != 0)
+      return;
+    // Of long rows what is loaded first. Whole pieces, as rows are.
+    u32 bytes = u32(args.k) * kSizeA / 16 * 16;
+    bytes = bytes < kBytesAhead / T.bn ? bytes : kBytesAhead / T.bn;
+    u32 most = bytes > 0 ? kBytesAhead / (bytes * T.bn) : 0;
+    askAheadOfGroups(groups, columns, block, most, [&](int group, u32 tile) {
+      int r = laneId() < T.bn ? laneId() : T.bn - 1;
+      i64 row = Tile::rowOf(args, tile, r);
+      u64 at = args.b.data +
+               u64(group * groups.stride + row * args.b.stride) * kSizeA;
+      if (laneId() < T.bn)
+        prefetchL2(global<const u8>(at), bytes);
+    });
+  }
+
   HK_MEM static void keepPart(float *part, const Sums &sums) {
     HK_UNROLL for (int tall = 0; tall < kSkinnyTall<P>; ++tall)
         HK_UNROLL for (int e = 0; e < 4; ++e)
