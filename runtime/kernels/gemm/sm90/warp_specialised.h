@@ -37,8 +37,17 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
   /// Rows of a tile of a cluster.
   static constexpr int kRows = T.bm * Cluster;
 
+  /// Whether the last tile of rows may begin early enough to be full, and store
+  /// rows of the one before it a second time: the copy engine takes five times
+  /// as long for rows of a box that do not exist. What is read where it stores
+  /// would be read twice.
+  template <class Epilogue>
+  static constexpr bool kFillsTiles =
+      StoresRounded<Epilogue> && !StoresRoundedRows<Epilogue> &&
+      !ReadsBoxes<Epilogue> && !SendsTiles<Epilogue>;
+
   /// Which tiles the block takes.
-  template <class Schedule> struct WholeTiles {
+  template <class Schedule, bool Fills> struct WholeTiles {
     Schedule schedule;
     const GemmArgs &args;
     u32 rank;
@@ -55,7 +64,13 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
       TileWork work = schedule.at(next);
       next += stride;
       KRange k = rangeOfK<P>(args, work.matrix);
-      at = {int(work.matrix), int((work.m * Cluster + rank) * T.bm),
+      int row = int((work.m * Cluster + rank) * T.bm);
+      if constexpr (Fills) {
+        int last = int(args.m) - T.bm;
+        last = last < 0 ? 0 : last;
+        row = row < last ? row : last;
+      }
+      at = {int(work.matrix), row,
             int(args.m),      int(work.n * P::kCols),
             int(k.begin),     int((k.end - k.begin + T.bk - 1) / T.bk)};
       return true;
@@ -67,8 +82,9 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
   };
 
   /// The same with halves of those that a last round would have few of.
-  template <class Schedule> struct HalvedTiles : WholeTiles<Schedule> {
-    using Whole = WholeTiles<Schedule>;
+  template <class Schedule, bool Fills>
+  struct HalvedTiles : WholeTiles<Schedule, Fills> {
+    using Whole = WholeTiles<Schedule, Fills>;
     using Whole::args, Whole::next, Whole::schedule, Whole::stride;
 
     u32 end;
@@ -91,11 +107,12 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
     }
   };
 
-  template <class Schedule, bool Halves> struct PickTiles {
-    using Type = WholeTiles<Schedule>;
+  template <class Schedule, bool Fills, bool Halves> struct PickTiles {
+    using Type = WholeTiles<Schedule, Fills>;
   };
-  template <class Schedule> struct PickTiles<Schedule, true> {
-    using Type = HalvedTiles<Schedule>;
+  template <class Schedule, bool Fills>
+  struct PickTiles<Schedule, Fills, true> {
+    using Type = HalvedTiles<Schedule, Fills>;
   };
 
   template <class Epilogue>
@@ -124,7 +141,8 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
     using Schedule = decltype(schedule);
     using Results = typename PickEpilogue<Config, Epilogue>::Type;
     using Tiles = typename PickTiles<
-        Schedule, kHasHalves<Config, typename Loop::Sum, Results>>::Type;
+        Schedule, kFillsTiles<Epilogue>,
+        kHasHalves<Config, typename Loop::Sum, Results>>::Type;
     Tiles tiles(schedule, args, rank, block.x);
     Loop::run(tiles, Loader(maps, lds, rank, args), args, maps, lds,
               shared.bytes, epilogue);
