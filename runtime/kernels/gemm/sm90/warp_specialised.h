@@ -40,11 +40,13 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
   /// Whether the last tile of rows may begin early enough to be full, and store
   /// rows of the one before it a second time: the copy engine takes five times
   /// as long for rows of a box that do not exist. What is read where it stores
-  /// would be read twice.
+  /// would be read twice; what is computed beside 256 columns needs the
+  /// registers.
   template <class Epilogue>
   static constexpr bool kFillsTiles =
       StoresRounded<Epilogue> && !StoresRoundedRows<Epilogue> &&
-      !ReadsBoxes<Epilogue> && !SendsTiles<Epilogue>;
+      !ReadsBoxes<Epilogue> && !SendsTiles<Epilogue> &&
+      (T.bn < 256 || requires { Epilogue::kRounds; });
 
   /// Which tiles the block takes.
   template <class Schedule, bool Fills> struct WholeTiles {
