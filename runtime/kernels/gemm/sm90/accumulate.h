@@ -144,7 +144,8 @@ template <class Config> struct FoldScales {
              (block < most ? block : most) * args.b.fold.strideRow;
     }
     i64 blocks = (args.k + 127) / 128;
-    wide = (blocks | args.a.fold.strideRow | at.k0 / 128) % kAhead == 0 &&
+    wide = (blocks | args.a.fold.strideRow | at.k0 / 128 | at.steps) % kAhead ==
+               0 &&
            args.a.fold.data % 16 == 0;
     fetchA(at.k0 / 128);
     fetchB(at.k0 / 128);
@@ -155,7 +156,7 @@ template <class Config> struct FoldScales {
       nextA[h] = 1;
       if constexpr (P::kScaleA) {
         if (wide)
-          nextA[h] = *(Global<const f32x4>)(a[h] + (block <= last ? block : 0));
+          nextA[h] = *(Global<const f32x4>)(a[h] + (block < last ? block : 0));
         else
           HK_UNROLL for (int e = 0; e < kAhead; ++e) nextA[h][e] =
               a[h][block + e < last ? block + e : last];
