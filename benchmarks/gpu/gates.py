@@ -21,7 +21,8 @@ FORWARD = {"causal_4_32_8_4096_4096_128_128": 1.08, "causal_2_64_8_8192_8192_128
            "full_2_16_16_4096_4096_256_256": 1.0}
 DECODE = {"decode_64_32_8_1_4096_128_128": 0.98, "decode_8_32_8_1_8192_128_128": 0.95,
           "decode_1_64_8_1_65536_128_128": 0.92, "ragged_64_32_8_1_12288_128_128": 0.94}
-EXPERTS = ("mixtral_bf16", "qwen3_bf16", "deepseek_fp8", "gptoss_bf16", "gptoss_mxfp4", "llama4_bf16")
+EXPERTS = ("mixtral_bf16", "qwen3_bf16", "deepseek_fp8", "deepseek_blocks", "gptoss_bf16", "gptoss_mxfp4",
+           "llama4_bf16")
 SUMS = {1: 0.42, 64: 0.42, 128: 0.42, 512: 0.6, 4096: 0.7}
 
 
