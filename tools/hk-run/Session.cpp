@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <set>
 
@@ -144,27 +145,28 @@ void Session::describeArguments() {
   requireKnown(options.outputs, "--output", argNames, "argument");
   requireKnown(options.ranges, "--range", argNames, "argument");
   requireKnown(options.dims, "--dim", sizeNames, "dynamic size");
-  requireDrawnIntegers();
+  tellUnusedRanges();
 }
 
-/// A range that no input takes is an error, not silence.
-void Session::requireDrawnIntegers() const {
+/// A range that no input takes is told of: calls of several functions may share
+/// one, whose inputs of that name are integers in some of them.
+void Session::tellUnusedRanges() const {
   for (const Argument &arg : args) {
     if (!options.ranges.count(arg.name))
       continue;
-    std::string start = "--range=" + arg.name + ": expected ";
+    std::string why;
     if (arg.role == Role::Output)
-      throw Failure(start + "an input or a state, but '" + arg.name +
-                    "' is an output");
-    if (options.inputs.count(arg.name))
-      throw Failure(start + "a random input, but --input=" + arg.name +
-                    " gives its values; leave one of them out");
-    if (info(arg.before.dtype).isFloat)
-      throw Failure(start + "an input of integers, but '" + arg.name + "' is " +
-                    info(arg.before.dtype).name +
-                    "; choose values of floats with --data, or give them with "
-                    "--input=" +
-                    arg.name + "=X.npy");
+      why = "it is an output";
+    else if (options.inputs.count(arg.name))
+      why = "--input=" + arg.name + " gives its values";
+    else if (info(arg.before.dtype).isFloat)
+      why = std::string("it is ") + info(arg.before.dtype).name +
+            "; choose values of floats with --data, or give them with "
+            "--input=" +
+            arg.name + "=X.npy";
+    if (!why.empty())
+      std::fprintf(stderr, "hk-run: note: --range=%s is not used: %s\n",
+                   arg.name.c_str(), why.c_str());
   }
 }
 

@@ -117,7 +117,7 @@ private:
   std::map<std::string, int64_t> sizesByName() const;
   void bindDims(const Argument &arg);
   void readGuards(const std::string &moduleJson);
-  void requireDrawnIntegers() const;
+  void tellUnusedRanges() const;
   void propagateDims();
   std::string dimNamed(const std::string &text) const;
   std::optional<int64_t> sizeNamed(const std::string &text) const;
