@@ -19,20 +19,9 @@
 
 #include "kernels/device/arch/nvptx_async.h"
 #include "kernels/gemm/groups.h"
+#include "kernels/gemm/sm90/block_tiles.h"
 
 namespace hk {
-
-/// The tiles of a block of a grid in x that share `work`: the first blocks have
-/// one more of those that are left.
-struct BlockRange {
-  u32 next, end;
-
-  HK_MEM static BlockRange of(u32 work, BlockId block) {
-    u32 each = work / blockCountX(), left = work % blockCountX();
-    u32 next = block.x * each + (block.x < left ? block.x : left);
-    return {next, next + each + (block.x < left ? 1 : 0)};
-  }
-};
 
 /// Which groups have rows, by what bounds are before the launch in front has
 /// ended: up to 287 of them, a bit each. All lanes of a wave make all calls
@@ -87,7 +76,7 @@ template <class Ask>
 HK_DEV void askAheadOfGroups(const GroupArgs &args, u32 columns, BlockId block,
                              u32 most, Ask ask) {
   EarlyGroups groups(args);
-  BlockRange range = BlockRange::of(groups.size() * columns, block);
+  BlockTiles range = BlockTiles::of(groups.size() * columns, block);
   for (u32 i = 0; i < most && range.next < range.end; ++i, ++range.next)
     ask(groups.get(range.next / columns), range.next % columns);
 }

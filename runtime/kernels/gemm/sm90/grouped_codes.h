@@ -20,6 +20,7 @@
 #define HK_KERNELS_GEMM_SM90_GROUPED_CODES_H
 
 #include "kernels/gemm/group_walk.h"
+#include "kernels/gemm/sm90/block_tiles.h"
 #include "kernels/gemm/sm90/codes_rows.h"
 
 namespace hk {
@@ -110,11 +111,8 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
     GroupWalk<Groups, T.bm> walk(groups);
     u32 columns = u32((args.n + Base::kColumns - 1) / Base::kColumns);
     // 2^32 of them would be a result of more bytes than an address has.
-    u32 work = walk.count() * columns, turn = 0;
-    // The first blocks have one more of those that are left.
-    u32 each = work / blockCountX(), left = work % blockCountX();
-    u32 next = block.x * each + (block.x < left ? block.x : left);
-    u32 end = next + each + (block.x < left ? 1 : 0);
+    auto [next, end] = BlockTiles::of(walk.count() * columns, block);
+    u32 turn = 0;
     while (next < end) {
       u32 tile = next / columns, first = next % columns;
       u32 last = first + (end - next);

@@ -187,7 +187,7 @@ template <class Problem, class Groups, bool AsksAhead> struct GroupedSkinny {
     using Walk = LaneGroups<Groups, T.bm>;
     Walk walk(groups);
     // 2^32 of them would be a result of more bytes than an address has.
-    auto [next, end] = BlockRange::of(walk.count() * columns, block);
+    auto [next, end] = BlockTiles::of(walk.count() * columns, block);
     if (next >= end)
       return;
     int steps =
