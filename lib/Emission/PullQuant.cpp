@@ -305,6 +305,15 @@ Expr Puller::pullUnrounded(Value value, Args position, int vec,
   return made;
 }
 
+void Puller::storeUnrounded(unsigned operand, Value value, Args position,
+                            int vec) {
+  Stored stored;
+  Expr made = pullUnrounded(value, position, vec, stored);
+  if (stored.rounded)
+    made = pull(value, position, vec);
+  store(operand, position, vec, made, stored);
+}
+
 void mlir::hk::addQuantPulls(PullTable &table) {
   table.add(pullQuantize);
   table.add(pullQuantizeStatic);

@@ -146,6 +146,11 @@ public:
   void store(unsigned operand, ArrayRef<AffineExpr> position, int vec,
              const Expr &vector, const Stored &stored = {});
 
+  /// Stores vec elements of `value` as kernel operand `operand`; floats of 8
+  /// and 4 bits are pulled unrounded where they have such a form.
+  void storeUnrounded(unsigned operand, Value value,
+                      ArrayRef<AffineExpr> position, int vec);
+
   /// Stores elements in the bits that they have in memory.
   void storeBits(unsigned operand, ArrayRef<AffineExpr> position, int vec,
                  StringRef bits);

@@ -58,6 +58,13 @@ constexpr bool takesRunsOfBlocks(const Target &target) {
          target.arch == Arch::Tiny;
 }
 
+/// The epilogue of a product leaves what it stores in 8 bits unrounded, as
+/// storing packs it: LLVM does not know that packing undoes unpacking.
+/// Elsewhere, where that was not counted, it is rounded first.
+constexpr bool roundsWhereItStores(const Target &target) {
+  return target.arch == Arch::Sm90a;
+}
+
 /// Blocks read rows through buffer descriptors, whose offsets have 32 bits
 /// (kernels/device/mma/view.h).
 constexpr bool readsAtOffsets(const Target &target) {

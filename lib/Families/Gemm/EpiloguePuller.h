@@ -65,19 +65,6 @@ public:
          });
   }
 
-  /// Stores `count` elements of `value` as kernel operand `operand`. `once`:
-  /// floats of 8 bits are pulled unrounded, as storing rounds them.
-  void storeValue(unsigned operand, Value value, ArrayRef<AffineExpr> position,
-                  int count, bool once) {
-    Stored stored;
-    Expr made;
-    if (once)
-      made = pullUnrounded(value, position, count, stored);
-    if (stored.rounded)
-      made = pull(value, position, count);
-    store(operand, position, count, made, stored);
-  }
-
   /// Where the vector lies in a value of the product's rank.
   Position here(AffineExpr last) {
     Position position(rankOf(gemm.matmul.getResult()), constantZero());

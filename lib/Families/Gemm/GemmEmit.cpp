@@ -153,10 +153,11 @@ private:
       if (vec == 1 && gemm.quantize && value == gemm.quantize->getResult(0) &&
           isa<Float4E2M1FNType>(elementTypeOf(value)))
         continue;
-      // LLVM does not know that packing undoes unpacking.
-      bool once = target.arch == ::hk::Arch::Sm90a;
-      puller.storeValue(operand, value, puller.here(puller.columns()), vec,
-                        once);
+      Position at = puller.here(puller.columns());
+      if (::hk::roundsWhereItStores(target))
+        puller.storeUnrounded(operand, value, at, vec);
+      else
+        puller.store(operand, at, vec, puller.pull(value, at, vec));
     }
     return out.str().str();
   }

@@ -20,14 +20,9 @@ using namespace mlir::hk;
 void RowEmitter::emitStore(const RowStore &store, const Position &position,
                            int vec) {
   switch (store.kind) {
-  case StoreKind::Value: {
-    Stored stored;
-    Expr value = pullUnrounded(store.value, position, vec, stored);
-    if (stored.rounded)
-      value = pull(store.value, position, vec);
-    this->store(store.operand, position, vec, value, stored);
+  case StoreKind::Value:
+    storeUnrounded(store.operand, store.value, position, vec);
     return;
-  }
   case StoreKind::GroupScale: {
     Expr scale = scaleAt(store.op, position, vec);
     bool isE8M0 = isa<Float8E8M0FNUType>(
