@@ -20,7 +20,7 @@ using namespace mlir::hk;
 /// Operators followed from a value to its readers: more are no epilogue.
 static constexpr int kMaxFollowed = 8;
 
-static bool feeds(Value value, bool throughEpilogue, int budget) {
+static bool feeds(Value value, int budget) {
   if (budget == 0)
     return false;
   for (Operation *user : value.getUsers()) {
@@ -28,16 +28,16 @@ static bool feeds(Value value, bool throughEpilogue, int budget) {
     if (auto rowwise = dyn_cast<RowwiseOpInterface>(user)) {
       bool epilogue =
           rowwise.getNumLocalDims() == 0 || user->hasTrait<PairsColumns>();
-      if (!throughEpilogue || !epilogue)
+      if (!epilogue)
         return true;
       follow = true;
     }
-    if (follow && feeds(user->getResult(0), throughEpilogue, budget - 1))
+    if (follow && feeds(user->getResult(0), budget - 1))
       return true;
   }
   return false;
 }
 
-bool mlir::hk::feedsRowKernel(Value value, bool throughEpilogue) {
-  return feeds(value, throughEpilogue, kMaxFollowed);
+bool mlir::hk::feedsRowKernel(Value value) {
+  return feeds(value, kMaxFollowed);
 }

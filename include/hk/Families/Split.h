@@ -59,9 +59,9 @@ struct SplitPlan {
 };
 
 /// Whether a kernel that works on whole rows will read `value` anyway, so that
-/// combining parts needs no launch of its own. `throughEpilogue`: operators
-/// that could be the epilogue of the operator that makes `value` do not count.
-bool feedsRowKernel(Value value, bool throughEpilogue);
+/// combining parts needs no launch of its own. Operators that could be the
+/// epilogue of the operator that makes `value` do not count.
+bool feedsRowKernel(Value value);
 
 } // namespace mlir::hk
 

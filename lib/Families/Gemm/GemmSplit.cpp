@@ -84,7 +84,7 @@ public:
     size.bytesA = bytesOf(getElementTypeOrSelf(op.getLhs().getType()));
     size.bytesB = bytesOf(getElementTypeOrSelf(op.getRhs().getType()));
     size.bytesOut = bytesOf(getElementTypeOrSelf(op.getType()));
-    ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/true);
+    ownLaunch = !feedsRowKernel(op.getResult());
   }
 
   /// Whether every size that the model needs is static.
