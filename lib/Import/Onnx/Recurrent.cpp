@@ -153,18 +153,11 @@ static LogicalResult gruStep(Node &node, Cell &cell, const Tensor &input) {
   return success();
 }
 
-/// h = tanh(x + h R).
+/// h = f(x + h R), f tanh or relu.
+template <class Activation>
 static LogicalResult rnnStep(Node &node, Cell &cell, const Tensor &input) {
   HK_TRY(sum, sumOfParts(node, cell, input));
-  HK_TRY(h, node.unary<TanhOp>(sum));
-  cell.h = h;
-  return success();
-}
-
-/// The same with relu.
-static LogicalResult reluStep(Node &node, Cell &cell, const Tensor &input) {
-  HK_TRY(sum, sumOfParts(node, cell, input));
-  HK_TRY(h, node.unary<ReluOp>(sum));
+  HK_TRY(h, node.unary<Activation>(sum));
   cell.h = h;
   return success();
 }
@@ -383,8 +376,8 @@ static LogicalResult rnn(Node &node) {
   const auto *given = node.attribute("activations");
   bool isRelu =
       given && !given->strings().empty() && given->strings(0) == "Relu";
-  return layer(node, isRelu ? Kind{1, "Relu", false, reluStep}
-                            : Kind{1, "Tanh", false, rnnStep});
+  return layer(node, isRelu ? Kind{1, "Relu", false, rnnStep<ReluOp>}
+                            : Kind{1, "Tanh", false, rnnStep<TanhOp>});
 }
 
 ArrayRef<Operator> mlir::hk::importer::recurrentOperators() {
