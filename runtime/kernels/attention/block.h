@@ -103,33 +103,31 @@ HK_DEV KeyRange visibleKeys(const AttentionBlock &w, i64 i) {
   return r;
 }
 
-/// Element offset of query `i`, head `h` of the launch.
+/// Element offset of a row of the block, from `start`, in a tensor of queries
+/// and heads with these strides.
+template <AttentionSpec S>
+HK_DEV i64 rowOffset(const AttentionBlock &w, i64 row, i64 start,
+                     i64 queryStride, i64 headStride, i64 sequenceStride) {
+  i64 i = row / S.group, h = w.head * S.group + row % S.group;
+  i64 at = start + (w.queryStart + i) * queryStride + h * headStride;
+  if constexpr (S.queries == SequenceLayout::Dense)
+    at += w.sequence * sequenceStride;
+  return at;
+}
 template <AttentionSpec S, class R>
 HK_DEV i64 queryOffset(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                        i64 row) {
-  i64 i = row / S.group, h = w.head * S.group + row % S.group;
-  i64 at = (w.queryStart + i) * a.qRow + h * a.qHead;
-  if constexpr (S.queries == SequenceLayout::Dense)
-    at += w.sequence * a.qSequence;
-  return at;
+  return rowOffset<S>(w, row, 0, a.qRow, a.qHead, a.qSequence);
 }
 template <AttentionSpec S, class R>
 HK_DEV i64 outOffset(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                      i64 row) {
-  i64 i = row / S.group, h = w.head * S.group + row % S.group;
-  i64 at = w.outStart + (w.queryStart + i) * a.outRow + h * a.outHead;
-  if constexpr (S.queries == SequenceLayout::Dense)
-    at += w.sequence * a.outSequence;
-  return at;
+  return rowOffset<S>(w, row, w.outStart, a.outRow, a.outHead, a.outSequence);
 }
 template <AttentionSpec S, class R>
 HK_DEV i64 lseOffset(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                      i64 row) {
-  i64 i = row / S.group, h = w.head * S.group + row % S.group;
-  i64 at = w.lseStart + (w.queryStart + i) * a.lseRow + h;
-  if constexpr (S.queries == SequenceLayout::Dense)
-    at += w.sequence * a.lseSequence;
-  return at;
+  return rowOffset<S>(w, row, w.lseStart, a.lseRow, 1, a.lseSequence);
 }
 
 } // namespace hk
