@@ -111,6 +111,29 @@ static LogicalResult verifyOffsets(AttentionBackwardOp op) {
   return success();
 }
 
+/// What goes with a softmax only, and the slope of what stands in its place.
+static LogicalResult verifyNormalizer(AttentionBackwardOp op) {
+  bool softmax = op.getNormalizer() == Normalizer::softmax;
+  StringRef form = softmax ? "normalizer softmax" : "normalizer none";
+  if (failed(verifyPresence(op, "lse", op.getLse(), softmax, form)) ||
+      failed(verifyPresence(op, "delta", op.getDelta(), softmax, form)))
+    return failure();
+  if (softmax) {
+    if (op.getDelta().getType() != op.getLse().getType())
+      return op.emitOpError("expected type of delta to be that of lse, ")
+             << op.getLse().getType() << ", but got "
+             << op.getDelta().getType();
+    return verifyPresence(op, "slope", !op.getSlope().empty(), false, form);
+  }
+  if (failed(verifyPresence(op, "sink", op.getSink(), false, form)) ||
+      failed(verifyPresence(op, "dbias", op.getDbias(), false, form)))
+    return failure();
+  bool score = !op.getScore().empty();
+  return verifyPresence(op, "slope", !op.getSlope().empty(), score,
+                        score ? "score and normalizer none"
+                              : "normalizer none and no score");
+}
+
 /// The gradient of a bias has a region that adds one, and a position for it.
 static LogicalResult verifyDbias(AttentionBackwardOp op) {
   if (!op.getDbias())
@@ -127,7 +150,7 @@ LogicalResult AttentionBackwardOp::verify() {
   Named dquery{"dquery", getDquery()}, dkey{"dkey", getDkey()};
   Named dvalue{"dvalue", getDvalue()};
   if (failed(verifyOperands(*this, {query, key, value, gradient})) ||
-      failed(verifyOffsets(*this)) ||
+      failed(verifyOffsets(*this)) || failed(verifyNormalizer(*this)) ||
       failed(expectElement(*this, dkey, dquery.element())) ||
       failed(expectElement(*this, dvalue, dquery.element())))
     return failure();
@@ -199,9 +222,10 @@ private:
 
 LogicalResult AttentionBackwardOp::verifyRegions() {
   if (failed(
-          verifyAttentionRegions(*this, getScore(), getWeight(), getReads())))
+          verifyAttentionRegions(*this, getScore(), getWeight(), getReads())) ||
+      failed(verifyScoreRegion(*this, "slope", getSlope(), getReads())))
     return failure();
-  if (getScore().empty())
+  if (getScore().empty() || getNormalizer() == Normalizer::none)
     return success();
   Block &block = getScore().front();
   Value result = block.back().getOperand(0);

@@ -16,7 +16,7 @@ include "HKOpBase.td"
 
 def HK_AttentionBackwardOp : HK_BaseOp<"attention_backward", [
     AttrSizedOperandSegments, AttrSizedResultSegments, IsolatedFromAbove,
-    HK_OperandsInMemory, HK_StatesShapes, AllTypesMatch<["lse", "delta"]>]> {
+    HK_OperandsInMemory, HK_StatesShapes]> {
   let summary = "gradients of scaled dot product attention";
   let description = [{
     The gradients of sum(gradient * o) by queries, keys, values and sink, where o
@@ -58,6 +58,17 @@ def HK_AttentionBackwardOp : HK_BaseOp<"attention_backward", [
     so they are where a region gives NaN or, but for a t of -inf, an infinity.
     Source: Dao, "FlashAttention-2", 2023.
 
+    With `normalizer none`, as in hk.attention, p is what `score` makes of s, or s,
+    and 0 where that is -inf. `score` may be any region then, and the region `slope`,
+    with the same arguments, gives the slope of its result by s; what it gives where
+    the result is -inf has no influence. Without `score` there is no `slope`, and it
+    is 1. There are no lse, delta, sink and dbias, and for a visible key
+      * ds = slope * w * (gradient . v), times 1 - (s / c)^2 with `softcap` c
+      * dq, dk and dv are the sums above.
+    The operator does not derive `slope` from `score`: it computes what it is given.
+    Where `slope` gives an infinity or NaN, gradients are unspecified as above.
+    Source: Zhai et al., "Actions Speak Louder than Words" (HSTU), 2024.
+
     Example:
     ```mlir
     %dq, %dk, %dv = hk.attention_backward %q, %k, %v, %do, %lse, %delta scale 0.125 causal : tensor<1x64x4x64xbf16>, tensor<1x64x2x64xbf16>, tensor<1x64x2x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64x4xf32> -> tensor<1x64x4x64xbf16>, tensor<1x64x2x64xbf16>, tensor<1x64x2x64xbf16>
@@ -67,11 +78,20 @@ def HK_AttentionBackwardOp : HK_BaseOp<"attention_backward", [
       %y = hk.add %s, %x : tensor<f32>
       hk.yield %y : tensor<f32>
     }
+    %fq, %fk, %fv = hk.attention_backward %q, %k, %v, %do scale 0.125 causal normalizer none : tensor<1x64x4x64xbf16>, tensor<1x64x2x64xbf16>, tensor<1x64x2x64xbf16>, tensor<1x64x4x64xbf16> -> tensor<1x64x4x64xbf16>, tensor<1x64x2x64xbf16>, tensor<1x64x2x64xbf16> score {
+    ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+      %y = hk.mul %s, %s : tensor<f32>
+      hk.yield %y : tensor<f32>
+    } slope {
+    ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+      %y = hk.add %s, %s : tensor<f32>
+      hk.yield %y : tensor<f32>
+    }
     ```
   }];
   let arguments = (ins HK_RealTensor:$query, HK_RealTensor:$key,
                        HK_RealTensor:$value, HK_RealTensor:$gradient,
-                       HK_F32Tensor:$lse, HK_F32Tensor:$delta,
+                       Optional<HK_F32Tensor>:$lse, Optional<HK_F32Tensor>:$delta,
                        Optional<RankedTensorOf<[I32]>>:$q_offsets,
                        Optional<RankedTensorOf<[I32]>>:$kv_offsets,
                        Optional<HK_F32Tensor>:$sink,
@@ -79,24 +99,25 @@ def HK_AttentionBackwardOp : HK_BaseOp<"attention_backward", [
                        F32Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$window_left,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$window_right,
-                       OptionalAttr<F32Attr>:$softcap);
+                       OptionalAttr<F32Attr>:$softcap,
+                       DefaultValuedAttr<HK_NormalizerAttr, "::mlir::hk::Normalizer::softmax">:$normalizer);
   let results = (outs HK_RealTensor:$dquery, HK_RealTensor:$dkey,
                       HK_RealTensor:$dvalue, Optional<HK_F32Tensor>:$dsink,
                       Optional<HK_RealTensor>:$dbias);
-  let regions = (region AnyRegion:$score, AnyRegion:$weight);
+  let regions = (region AnyRegion:$score, AnyRegion:$slope, AnyRegion:$weight);
   let hasRegionVerifier = 1;
   let syntax = [{
-    $query `,` $key `,` $value `,` $gradient `,` $lse `,` $delta
+    $query `,` $key `,` $value `,` $gradient (`,` $lse^ `,` $delta)?
     oilist(`q_offsets` $q_offsets | `kv_offsets` $kv_offsets | `sink` $sink)
     (`reads` `(` $reads^ `)`)?
     `scale` $scale oilist(`causal` $causal | `window_left` $window_left
-    | `window_right` $window_right | `softcap` $softcap)
+    | `window_right` $window_right | `softcap` $softcap | `normalizer` $normalizer)
     attr-dict `:` type($query) `,` type($key) `,` type($value) `,`
-    type($gradient) `,` type($lse)
+    type($gradient) `` custom<RowNumbersType>(type($lse), type($delta))
     (`q_offsets` type($q_offsets)^)? (`kv_offsets` type($kv_offsets)^)?
     (`sink` type($sink)^)? (`reads` `(` type($reads)^ `)`)? `->` type($dquery) `,` type($dkey) `,` type($dvalue)
     (`,` type($dsink)^)? (`dbias` type($dbias)^)? (`score` $score^)?
-    (`weight` $weight^)?
+    (`slope` $slope^)? (`weight` $weight^)?
   }];
   let extraClassDeclaration = [{
     /// Sequences of operands [T, ...] rather than [B, S, ...].

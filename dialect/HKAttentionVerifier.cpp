@@ -15,10 +15,10 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-/// Operands that one form of keys needs or excludes.
-static LogicalResult verifyPresence(Operation *op, StringRef name, Value value,
-                                    bool wanted, StringRef form) {
-  if (static_cast<bool>(value) == wanted)
+LogicalResult mlir::hk::verifyPresence(Operation *op, StringRef name,
+                                       bool present, bool wanted,
+                                       StringRef form) {
+  if (present == wanted)
     return success();
   return op->emitOpError("expected ")
          << name << " to be " << (wanted ? "present" : "absent") << " with "
@@ -343,6 +343,12 @@ LogicalResult mlir::hk::verifyAttentionRegions(Operation *op, Region &score,
                              regionArguments(context, true, reads))) &&
       succeeded(verifyRegion(op, "weight", weight,
                              regionArguments(context, false, reads))));
+}
+
+LogicalResult mlir::hk::verifyScoreRegion(Operation *op, StringRef name,
+                                          Region &region, ValueRange reads) {
+  return verifyRegion(op, name, region,
+                      regionArguments(op->getContext(), true, reads));
 }
 
 LogicalResult AttentionOp::verifyRegions() {

@@ -468,6 +468,22 @@ void mlir::hk::printProductScaleTypes(OpAsmPrinter &p, Operation *, Type lhs,
   printScales(p, lhs, rhs);
 }
 
+ParseResult mlir::hk::parseRowNumbersType(OpAsmParser &parser, Type &first,
+                                          Type &second) {
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  if (parser.parseType(first))
+    return failure();
+  second = first;
+  return success();
+}
+
+void mlir::hk::printRowNumbersType(OpAsmPrinter &p, Operation *, Type first,
+                                   Type) {
+  if (first)
+    p << ", " << first;
+}
+
 //===----------------------------------------------------------------------===//
 // Pairs
 //===----------------------------------------------------------------------===//

@@ -67,6 +67,11 @@ ParseResult parseTypePairs(OpAsmParser &parser, SmallVectorImpl<Type> &first,
 void printTypePairs(OpAsmPrinter &printer, Operation *op, TypeRange first,
                     TypeRange second);
 
+/// `, type` of two operands that have one type, or are both absent.
+ParseResult parseRowNumbersType(OpAsmParser &parser, Type &first, Type &second);
+void printRowNumbersType(OpAsmPrinter &printer, Operation *op, Type first,
+                         Type second);
+
 } // namespace mlir::hk
 
 #endif // HK_DIALECT_OPSYNTAX_H

@@ -62,10 +62,22 @@ LogicalResult expectNumber(Operation *op, StringRef name,
 /// Operand types and broadcasting of a binary arithmetic operator.
 LogicalResult verifyBinary(Operation *op, Value lhs, Value rhs, Value result);
 
+/// An optional operand, result or region is there, or not, in this form of
+/// `op`.
+LogicalResult verifyPresence(Operation *op, StringRef name, bool present,
+                             bool wanted, StringRef form);
+inline LogicalResult verifyPresence(Operation *op, StringRef name, Value value,
+                                    bool wanted, StringRef form) {
+  return verifyPresence(op, name, static_cast<bool>(value), wanted, form);
+}
+
 /// Arguments, result and operators of the regions of an attention, or of its
 /// gradients, that take `reads`.
 LogicalResult verifyAttentionRegions(Operation *op, Region &score,
                                      Region &weight, ValueRange reads);
+/// The same of one more region with the arguments of `score`.
+LogicalResult verifyScoreRegion(Operation *op, StringRef name, Region &region,
+                                ValueRange reads);
 
 inline int64_t ceilDiv(int64_t a, int64_t b) {
   return ShapedType::isDynamic(a) ? a : (a + b - 1) / b;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `score` and `weight` become static functions of one struct, pulled like the
-// values of a row: their scalar arguments are parameters, their tensors are
-// operands of the kernel, which they find in its argument words.
+// `score`, `slope` and `weight` become static functions of one struct, pulled
+// like the values of a row: their scalar arguments are parameters, their
+// tensors are operands of the kernel, which they find in its argument words.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ public:
       : kernel(kernel), reads(reads), dims(DimSymbols::ofKernel(kernel)),
         os(os) {}
 
-  void run(Region &score, Region &weight, StringRef name) {
+  void run(Region &score, Region *slope, Region &weight, StringRef name) {
     auto flag = [](Region &region) {
       return region.empty() ? "false" : "true";
     };
@@ -34,6 +34,8 @@ public:
        << ", kWeight = " << flag(weight) << ";\n";
     if (!score.empty())
       write(score.front(), "score", AttentionOp::kNumScoreArguments);
+    if (slope && !slope->empty())
+      write(slope->front(), "slope", AttentionOp::kNumScoreArguments);
     if (!weight.empty())
       write(weight.front(), "weight", AttentionOp::kNumWeightArguments);
     os << "};\n\n";
@@ -159,6 +161,7 @@ private:
 
 void mlir::hk::emitAttentionRegions(KernelOp kernel, Region &score,
                                     Region &weight, ArrayRef<int64_t> reads,
-                                    StringRef name, raw_ostream &os) {
-  RegionEmitter(kernel, reads, os).run(score, weight, name);
+                                    StringRef name, raw_ostream &os,
+                                    Region *slope) {
+  RegionEmitter(kernel, reads, os).run(score, slope, weight, name);
 }

@@ -17,10 +17,11 @@
 namespace mlir::hk {
 
 /// Writes struct `name`, the functors of `score` and `weight`, which may be
-/// empty. `reads` are the numbers of the kernel's arguments that they take.
+/// empty, and of `slope`, which gradients may have. `reads` are the numbers of
+/// the kernel's arguments that they take.
 void emitAttentionRegions(KernelOp kernel, Region &score, Region &weight,
                           ArrayRef<int64_t> reads, StringRef name,
-                          raw_ostream &os);
+                          raw_ostream &os, Region *slope = nullptr);
 
 } // namespace mlir::hk
 

@@ -29,13 +29,15 @@ namespace {
 
 struct Problem {
   mutable AttentionBackwardOp op; // accessors of ops are not const
-  const Tensor &query, &key, &value, &gradient, &lse, &delta;
+  const Tensor &query, &key, &value, &gradient;
+  const Tensor *lse, *delta; // null without a softmax
   int64_t heads, kvHeads, headSize, valueSize;
   double scale;
   std::optional<double> softcap;
-  PositionRegion score, weight;
+  PositionRegion score, slope, weight;
   SmallVector<const Tensor *> reads;
 
+  bool softmax() const { return lse != nullptr; }
   int64_t group() const { return heads / kvHeads; }
 };
 
@@ -74,9 +76,11 @@ private:
   std::vector<double> drift;
 };
 
-/// A score behind the region, the slope of the soft cap there, and the weight.
+/// A score behind the region, the slope of the soft cap there, that of the
+/// region without a softmax, and the weight.
 struct Score {
-  Noisy score, slope{1, 0}, weight{1, 0};
+  Noisy score, slope{1, 0}, regionSlope{1, 0}, weight{1, 0};
+  bool isHidden() const { return score.value == -kInf; }
 };
 
 /// p w, dt and ds of a pair. What the row's lse and delta are off by is apart.
@@ -178,11 +182,17 @@ static FailureOr<std::vector<Score>> scoresOf(const Problem &p,
         p.score.evaluate(seen, &plain, p.reads);
     if (failed(made))
       return failure();
+    FailureOr<std::vector<Noisy>> slopes = std::vector<Noisy>();
+    if (p.slope.exists() &&
+        failed(slopes = p.slope.evaluate(seen, &plain, p.reads)))
+      return failure();
     for (auto [score, x] : llvm::zip_equal(scores, *made)) {
       score.score = x;
-      if (std::isfinite(x.value)) // log2(e) comes behind it
+      if (p.softmax() && std::isfinite(x.value)) // log2(e) comes behind it
         score.score.sigma = hypot2(x.sigma, kUnit * std::fabs(x.value));
     }
+    for (auto [k, x] : llvm::enumerate(*slopes))
+      scores[k].regionSlope = x;
   }
   if (p.weight.exists()) {
     FailureOr<std::vector<Noisy>> made =
@@ -197,15 +207,41 @@ static FailureOr<std::vector<Score>> scoresOf(const Problem &p,
 
 /// Whether a region gave what no gradient is specified for.
 static bool isOpen(const Score &x) {
-  bool hidden = x.score.value == -kInf;
-  return (!hidden && !std::isfinite(x.score.value)) ||
+  return (!x.isHidden() && (!std::isfinite(x.score.value) ||
+                            !std::isfinite(x.regionSlope.value))) ||
          !std::isfinite(x.weight.value);
+}
+
+/// The product of gradient and value of row and key, times the weight.
+static Noisy weightedProduct(const Problem &p, int64_t row, int64_t key,
+                             const Score &x) {
+  Noisy dp = dot(p.gradient, row * p.valueSize, p.value, key * p.valueSize,
+                 p.valueSize);
+  return p.weight.exists() ? timesF32(dp, x.weight) : dp;
+}
+
+/// p w and ds of row and key, whose score `x` is p itself.
+static Pair weighPlain(const Problem &p, int64_t row, int64_t key,
+                       const Score &x) {
+  if (x.isHidden() && x.score.sigma == 0)
+    return {};
+  const Noisy open{0, kInf};
+  if (std::isinf(x.score.sigma) || std::isinf(x.regionSlope.sigma) ||
+      std::isinf(x.weight.sigma))
+    return {open, open, open};
+  Pair pair;
+  pair.weighted = p.weight.exists() ? timesF32(x.score, x.weight) : x.score;
+  pair.dt = timesF32(x.regionSlope, weightedProduct(p, row, key, x));
+  pair.ds = timesF32(pair.dt, x.slope);
+  return pair;
 }
 
 /// p w, dt and ds of row and key, whose score is `x`.
 static Pair weigh(const Problem &p, int64_t row, int64_t key, const Score &x) {
-  double lse = p.lse.values[row];
-  if (lse == -kInf || (x.score.value == -kInf && x.score.sigma == 0))
+  if (!p.softmax())
+    return weighPlain(p, row, key, x);
+  double lse = p.lse->values[row];
+  if (lse == -kInf || (x.isHidden() && x.score.sigma == 0))
     return {};
   const Noisy open{0, kInf};
   if (std::isinf(x.score.sigma) || std::isinf(x.weight.sigma))
@@ -221,15 +257,10 @@ static Pair weigh(const Problem &p, int64_t row, int64_t key, const Score &x) {
                times(value, x.score.jump)};
   if (value == 0)
     weight = {0, 0};
-  Noisy dp = dot(p.gradient, row * p.valueSize, p.value, key * p.valueSize,
-                 p.valueSize);
+  Noisy dp = weightedProduct(p, row, key, x);
   Pair pair;
-  pair.weighted = weight;
-  if (p.weight.exists()) {
-    dp = timesF32(dp, x.weight);
-    pair.weighted = timesF32(weight, x.weight);
-  }
-  double moved = dp.value - p.delta.values[row];
+  pair.weighted = p.weight.exists() ? timesF32(weight, x.weight) : weight;
+  double moved = dp.value - p.delta->values[row];
   Noisy change{moved, hypot2(dp.sigma, kUnit * std::fabs(moved)), dp.jump};
   pair.dt = timesF32(weight, change);
   pair.ds = timesF32(pair.dt, x.slope);
@@ -257,6 +288,14 @@ static bool isNumber(const Tensor &t, int64_t begin, int64_t count) {
   return true;
 }
 
+/// Whether the numbers that a softmax has of a row are.
+static bool hasNumbers(const Problem &p, int64_t row) {
+  if (!p.softmax())
+    return true;
+  bool noLse = p.lse->values[row] == -kInf && p.lse->errorAt(row) == 0;
+  return isNumber(*p.delta, row, 1) && (noLse || isNumber(*p.lse, row, 1));
+}
+
 /// Whether an operand of the key head or of one of its rows is infinite or NaN.
 static bool isOpen(const Problem &p, const Sequence &s, int64_t kvHead) {
   for (int64_t j = 0; j < s.numKeys; ++j) {
@@ -268,10 +307,9 @@ static bool isOpen(const Problem &p, const Sequence &s, int64_t kvHead) {
   for (int64_t i = 0; i < s.numQueries; ++i)
     for (int64_t g = 0; g < p.group(); ++g) {
       int64_t row = (s.queryStart + i) * p.heads + kvHead * p.group() + g;
-      bool noLse = p.lse.values[row] == -kInf && p.lse.errorAt(row) == 0;
       if (!isNumber(p.query, row * p.headSize, p.headSize) ||
           !isNumber(p.gradient, row * p.valueSize, p.valueSize) ||
-          !isNumber(p.delta, row, 1) || (!noLse && !isNumber(p.lse, row, 1)))
+          !hasNumbers(p, row))
         return true;
     }
   return false;
@@ -343,7 +381,11 @@ private:
   LogicalResult addRow(int64_t i, int64_t head) {
     auto [begin, end] = visibleKeys(p.op, s, i);
     int64_t row = rowOf(i, head);
-    Noisy lse = at(p.lse, row), delta = at(p.delta, row);
+    Noisy lse, delta;
+    if (p.softmax()) {
+      lse = at(*p.lse, row);
+      delta = at(*p.delta, row);
+    }
     // Also the change of the base.
     if (std::isfinite(lse.value))
       lse.sigma = hypot2(lse.sigma, kUnit * std::fabs(lse.value));
@@ -412,7 +454,7 @@ static Noisy sinkGradient(const Problem &p, ArrayRef<Sequence> sequences,
     for (int64_t i = 0; i < s.numQueries; ++i) {
       auto [begin, end] = visibleKeys(p.op, s, i);
       int64_t row = (s.queryStart + i) * p.heads + head;
-      Noisy lse = at(p.lse, row), logit = at(sink, head);
+      Noisy lse = at(*p.lse, row), logit = at(sink, head);
       if (begin == end || (lse.value == -kInf && lse.sigma == 0))
         continue;
       double x = logit.value - lse.value, value = inF32Range(std::exp(x));
@@ -423,7 +465,7 @@ static Noisy sinkGradient(const Problem &p, ArrayRef<Sequence> sequences,
                   hypot2(value * hypot2(argument, 4 * kUnit),
                          value < kSmallest ? kSmallest : 0),
                   times(value, std::max(lse.jump, logit.jump))};
-      Noisy term = timesF32(power, at(p.delta, row));
+      Noisy term = timesF32(power, at(*p.delta, row));
       if (!std::isfinite(term.value) || std::isinf(term.sigma))
         return {0, kInf};
       sum.add(-term.value, square(term.sigma), term.jump);
@@ -484,8 +526,11 @@ static LogicalResult checkSizes(AttentionBackwardOp op, const Operands &in) {
     return failure();
   if (failed(requireSizes(op, "value", values, in.of(op.getValue()).sizes)) ||
       failed(requireSizes(op, "gradient", gradients,
-                          in.of(op.getGradient()).sizes)) ||
-      failed(requireSizes(op, "lse", rows, in.of(op.getLse()).sizes)))
+                          in.of(op.getGradient()).sizes)))
+    return failure();
+  if (!op.getLse())
+    return success();
+  if (failed(requireSizes(op, "lse", rows, in.of(op.getLse()).sizes)))
     return failure();
   return requireSizes(op, "delta", rows, in.of(op.getDelta()).sizes);
 }
@@ -498,8 +543,8 @@ static Problem problemOf(AttentionBackwardOp op, const Operands &in) {
             key,
             value,
             in.of(op.getGradient()),
-            in.of(op.getLse()),
-            in.of(op.getDelta()),
+            in.find(op.getLse()),
+            in.find(op.getDelta()),
             query.sizes[query.sizes.size() - 2],
             key.sizes[key.sizes.size() - 2],
             query.sizes.back(),
@@ -507,6 +552,7 @@ static Problem problemOf(AttentionBackwardOp op, const Operands &in) {
             op.getScale().convertToFloat(),
             std::nullopt,
             PositionRegion(op.getScore()),
+            PositionRegion(op.getSlope()),
             PositionRegion(op.getWeight()),
             {}};
   if (op.getSoftcap())

@@ -380,3 +380,108 @@ func.func @dbias_keys(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %l: te
   }
   return
 }
+
+// -----
+
+func.func @no_lse(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected lse to be present with normalizer softmax, but got none}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q scale 1.0 causal : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>
+  return
+}
+
+// -----
+
+func.func @lse_without_softmax(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected lse to be absent with normalizer none, but got one}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 normalizer none : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>
+  return
+}
+
+// -----
+
+func.func @delta_without_softmax(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected delta to be absent with normalizer none, but got one}}
+  %0:3 = "hk.attention_backward"(%q, %k, %k, %q, %l) ({}, {}, {}) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 1.0 : f32, normalizer = #hk<normalizer none>} : (tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32>, tensor<7x4xf32>) -> (tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>)
+  return
+}
+
+// -----
+
+func.func @delta_type(%q: tensor<?x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<?x4xf32>, %d: tensor<7x4xf32>) {
+  // expected-error @below {{expected type of delta to be that of lse, 'tensor<?x4xf32>', but got 'tensor<7x4xf32>'}}
+  %0:3 = "hk.attention_backward"(%q, %k, %k, %q, %l, %d) ({}, {}, {}) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 1.0 : f32} : (tensor<?x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<?x4x16xf32>, tensor<?x4xf32>, tensor<7x4xf32>) -> (tensor<?x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>)
+  return
+}
+
+// -----
+
+func.func @slope_of_softmax(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected slope to be absent with normalizer softmax, but got one}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 1.0 causal : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  } slope {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @sink_without_softmax(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>, %s: tensor<4xf32>) {
+  // expected-error @below {{expected sink to be absent with normalizer none, but got one}}
+  %0:4 = hk.attention_backward %q, %k, %k, %q sink %s scale 1.0 normalizer none : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32> sink tensor<4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dbias_without_softmax(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected dbias to be absent with normalizer none, but got one}}
+  %0:4 = hk.attention_backward %q, %k, %k, %q scale 1.0 normalizer none : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> dbias tensor<1x4x7x9xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  } slope {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @no_slope(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected slope to be present with score and normalizer none, but got none}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q scale 1.0 normalizer none : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @slope_without_score(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected slope to be absent with normalizer none and no score, but got one}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q scale 1.0 normalizer none : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> slope {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @slope_arguments(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected the arguments of slope to be of types}}
+  %0:3 = hk.attention_backward %q, %k, %k, %q scale 1.0 normalizer none : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>, tensor<7x4x16xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    hk.yield %s : tensor<f32>
+  } slope {
+  ^bb0(%b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    %y = hk.constant 1.0 : tensor<f32>
+    hk.yield %y : tensor<f32>
+  }
+  return
+}

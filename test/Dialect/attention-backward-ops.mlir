@@ -49,3 +49,27 @@ func.func @regions(%q: tensor<?x9x4x64xbf16>, %k: tensor<?x7x2x64xbf16>, %l: ten
   %n = tensor.dim %0#3, %c0 : tensor<?x4x9x7xbf16>
   return %n : index
 }
+
+// CHECK-LABEL: func @no_normalizer
+func.func @no_normalizer(%q: tensor<?x4x64xbf16>, %k: tensor<?x2x64xbf16>, %v: tensor<?x2x32xbf16>, %do: tensor<?x4x32xbf16>, %o: tensor<?xi32>, %seed: tensor<i64>) {
+  // CHECK: hk.attention_backward %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^, ]*}} scale 1.250000e-01 causal normalizer none : tensor<?x4x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x32xbf16>, tensor<?x4x32xbf16> -> tensor<?x4x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x32xbf16>
+  %0:3 = hk.attention_backward %q, %k, %v, %do scale 0.125 causal normalizer none : tensor<?x4x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x32xbf16>, tensor<?x4x32xbf16> -> tensor<?x4x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x32xbf16>
+  // CHECK: hk.attention_backward %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^, ]*}} q_offsets %{{.*}} kv_offsets %{{.*}} reads(%{{.*}}) scale {{.*}} normalizer none : {{.*}}, tensor<?x4x32xbf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> reads(tensor<i64>) -> {{.*}} score {
+  // CHECK: } slope {
+  // CHECK: } weight {
+  %1:3 = hk.attention_backward %q, %k, %v, %do q_offsets %o kv_offsets %o reads (%seed) scale 0.125 normalizer none : tensor<?x4x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x32xbf16>, tensor<?x4x32xbf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> reads (tensor<i64>) -> tensor<?x4x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x32xbf16> score {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %u: tensor<i64>):
+    %y = hk.mul %s, %s : tensor<f32>
+    hk.yield %y : tensor<f32>
+  } slope {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %u: tensor<i64>):
+    %y = hk.add %s, %s : tensor<f32>
+    hk.yield %y : tensor<f32>
+  } weight {
+  ^bb0(%b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %u: tensor<i64>):
+    %w = hk.cast %j : tensor<i32> -> tensor<i64>
+    %r = hk.philox %u, %w : tensor<i64>, tensor<i64> -> tensor<f32>
+    hk.yield %r : tensor<f32>
+  }
+  return
+}

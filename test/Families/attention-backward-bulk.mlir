@@ -96,3 +96,25 @@ func.func @region(%q: tensor<2x128x4x64xbf16>, %k: tensor<2x128x1x64xbf16>, %l: 
   }
   return %0#0, %0#1, %0#2, %0#3 : tensor<2x128x4x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x1x64xbf16>, tensor<1x4x128x128xf32>
 }
+
+// Without a softmax there is no log-sum-exp, and matrix.h computes the kernel.
+// EXPLAIN-DAG: unsupported-shape{{.*}}warp_specialised: normalizer but softmax
+// TEXT: .normalizer = Normalizer::None};
+// TEXT: struct Regions {
+// TEXT-NEXT: static constexpr bool kScore = true, kWeight = false;
+// TEXT: HK_DEV float score(
+// TEXT: HK_DEV float slope(
+// TEXT-NOT: a.lse =
+// TEXT: using v0 = AttentionBackwardKernel<kSpec, AttentionBackwardTile{64, 32, 4, 2}, Regions>;
+func.func @no_softmax(%q: tensor<2x128x4x64xbf16>, %k: tensor<2x128x1x64xbf16>) -> (tensor<2x128x4x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x1x64xbf16>) {
+  %0:3 = hk.attention_backward %q, %k, %k, %q scale 0.125 normalizer none : tensor<2x128x4x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x4x64xbf16> -> tensor<2x128x4x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x1x64xbf16> score {
+  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    %y = hk.mul %s, %s : tensor<f32>
+    hk.yield %y : tensor<f32>
+  } slope {
+  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>):
+    %y = hk.add %s, %s : tensor<f32>
+    hk.yield %y : tensor<f32>
+  }
+  return %0#0, %0#1, %0#2 : tensor<2x128x4x64xbf16>, tensor<2x128x1x64xbf16>, tensor<2x128x1x64xbf16>
+}

@@ -232,17 +232,66 @@ def visible(n, targets, contextual, window):
     return seen
 
 
+def gradients(q, k, v, do, scale, seen, weight, slope, cap=None, factor=1.0):
+    """One sequence: dq, dk, dv of sum(do * o), o = sum of weight(s) factor v over seen keys."""
+    group = q.shape[1] // k.shape[1]
+    s, capped = np.einsum("ihd,jhd->hij", q, np.repeat(k, group, 1)) * scale, 1.0
+    if cap:
+        s, capped = cap * np.tanh(s / cap), 1 - np.tanh(s / cap) ** 2
+    p = np.where(seen, weight(s), 0) * factor
+    ds = np.where(seen, slope(s), 0) * factor * np.einsum("ihd,jhd->hij", do, np.repeat(v, group, 1)) * capped * scale
+
+    def shared(x):  # [L, H, ...] -> [L, Hk, ...]
+        return x.reshape(len(k), k.shape[1], group, x.shape[-1]).sum(2)
+
+    return (np.einsum("hij,jhd->ihd", ds, np.repeat(k, group, 1)), shared(np.einsum("hij,ihd->jhd", ds, q)),
+            shared(np.einsum("hij,ihd->jhd", p, do)))
+
+
+def silu_slope(s):
+    sigma = 1 / (1 + np.exp(-s))
+    return sigma * (1 + s * (1 - sigma))
+
+
+# The formula is the gradient of sum(do * o).
+factor = rng.integers(0, 2, (4, 6, 7)) * 1.5
+options = dict(score=lambda s, h: np.where(band(6, 7, causal=True), silu(s), 0) * factor[h], softcap=1.5, normalise=False)
+inputs, do = [rng.normal(size=n) for n in ((6, 4, 5), (7, 2, 5), (7, 2, 3))], rng.normal(size=(6, 4, 3))
+slopes = gradients(*inputs, do, 0.7, band(6, 7, causal=True), silu, silu_slope, 1.5, factor)
+for x, slope in zip(inputs, slopes):
+    for at in np.ndindex(x.shape):
+        ends, here = [], x[at]
+        for step in (1e-6, -1e-6):
+            x[at] = here + step
+            ends.append((attend(*inputs, 0.7, **options)[0] * do).sum())
+        x[at] = here
+        assert abs((ends[0] - ends[1]) / 2e-6 - slope[at]) < 1e-7, "the formula is not the gradient"
+
 for function, kinds, size, width, targets, contextual, window in [
         ("plain", "bf16", 64, 64, False, 0, 0), ("hidden", "bf16", 64, 64, False, 0, 0),
         ("targets", "bf16", 128, 128, True, 0, 0), ("window", "f16", 32, 64, False, 0, 16),
         ("contextual", "bf16", 64, 64, False, 5, 0), ("all", "bf16", 64, 32, True, 4, 12)]:
     q, k, v = normal(kinds, 90, 2, size), normal(kinds, 90, 2, size), normal(kinds, 90, 2, width)
+    do, results = normal(kinds, 90, 2, width), [np.zeros(x.shape) for x in (q, k, v)]
     count, parts = np.array([3, 0, 6], i32), []
     for b in range(3):
         part = slice(*HISTORY[b : b + 2])
         seen = visible(len(q[part]), count[b] if targets else None, contextual, window)
         parts.append(attend(q[part], k[part], v[part], f32(0.3), normalise=False,
                             score=lambda s, h: np.where(seen, silu(s) / 64, 0)))
-    compare("hstu_attn", function, [q, k, v, HISTORY] + ([count] if targets else []), to(kinds, joined(parts, 90)[0]))
+        for made, x in zip(results, gradients(q[part], k[part], v[part], do[part], f32(0.3), seen, lambda s: silu(s) / 64,
+                                              lambda s: silu_slope(s) / 64)):
+            made[part] = x
+    more = [HISTORY] + ([count] if targets else [])
+    compare("hstu_attn", function, [q, k, v, *more], to(kinds, joined(parts, 90)[0]))
+    compare("hstu_attn", f"{function}_bwd", [q, k, v, do, *more], [to(kinds, x) for x in results])
+q, k, v, do = (normal("f32", *n) for n in ((2, 33, 4, 64), (2, 47, 2, 64), (2, 47, 2, 32), (2, 33, 4, 32)))
+seed = 0x123456789ABC
+parts = [gradients(q[b], k[b], v[b], do[b], 0.125, band(33, 47, causal=True, left=30), silu, silu_slope, 2.0,
+                   dropped(seed, 0.2, b, 4, 33, 47)) for b in range(2)]
+compare("hstu_attn", "dropout_bwd", [q, k, v, do, np.array(seed, np.int64)], [np.stack(x) for x in zip(*parts)])
+q, k, v, do = (normal("bf16", *n) for n in ((21, 3, 33), (17, 3, 33), (17, 3, 7), (21, 3, 7)))
+compare("hstu_attn", "linear_bwd", [q, k, v, do],
+        [to("bf16", x) for x in gradients(q, k, v, do, 0.125, band(21, 17, causal=True), lambda s: s, np.ones_like)])
 
 finish("mha", "prefill_attn", "flash_attn_fwd_prefill", "unified_attn", "pa_decode", "flash_attn_fwd_decode", "hstu_attn")

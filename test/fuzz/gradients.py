@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Random forms of hk.attention_backward: dense or ragged, any head sizes and groups,
-# masks, a sink, slopes, biases with their gradients, dropout, results that nobody wants;
-# sizes around the edges of tiles. All are functions of one module, each called with its own sizes and checked against the
+# masks, a sink, slopes, biases with their gradients, dropout, results that nobody wants; no
+# normaliser, with a region for the slope; sizes around the edges of tiles. All are functions of one module, each called with its own sizes and checked against the
 # reference interpreter's bounds.
 import argparse
 import random
@@ -42,6 +42,18 @@ def regions_of(rng, form, lead, heads):
     return reads, regions.text(reads, score, weight), dbias
 
 
+def plain_regions(rng):
+    """The same without a normaliser."""
+    reads, weight, kind = [], [], rng.choice(("", "silu", "silu", "masked"))
+    score, slope = (regions.SILU, regions.SILU_SLOPE) if kind else ([], [])
+    if kind == "masked":
+        score, slope = (regions.masked(lines, hidden) for lines, hidden in ((score, rng.choice(("0.0", "0xFF800000"))), (slope, "0.0")))
+    if rng.random() < 0.3:
+        reads.append(("seed", "tensor<i64>"))
+        weight = regions.dropout("seed", "mul")
+    return reads, regions.text(reads, score, weight, slope), None
+
+
 def case(rng, name):
     """The text of a function and the options of a call."""
     element, out = rng.choice(("bf16", "f16", "f32")), rng.choice(("f32", None))
@@ -54,7 +66,8 @@ def case(rng, name):
     q, k = tensor(*lead, heads, size, element), tensor(*lead, kv_heads, size, element)
     v, do = tensor(*lead, kv_heads, value, element), tensor(*lead, heads, value, element)
     lse = tensor(*lead, heads, "f32")
-    args = [("q", q), ("k", k), ("v", v), ("do", do), ("lse", lse), ("delta", lse)]
+    softmax = rng.random() < 0.75
+    args = [("q", q), ("k", k), ("v", v), ("do", do)] + [("lse", lse), ("delta", lse)] * softmax
     words, types = "", ""
     if form == "ragged":
         offsets = tensor(rng.choice((1, 2, 4, 9)), "i32")
@@ -62,12 +75,12 @@ def case(rng, name):
         words, types = " q_offsets %a kv_offsets %b", f" q_offsets {offsets} kv_offsets {offsets}"
     results = [("dq", tensor(*lead, heads, size, out)), ("dk", tensor(*lead, kv_heads, size, out)),
                ("dv", tensor(*lead, kv_heads, value, out))]
-    if rng.random() < 0.4:
+    if softmax and rng.random() < 0.4:
         sink = tensor(heads, "f32")
         args.append(("sink", sink))
         words, types = f"{words} sink %sink", f"{types} sink {sink}"
         results.append(("dsink", sink))
-    reads, region, dbias = regions_of(rng, form, lead, heads)
+    reads, region, dbias = regions_of(rng, form, lead, heads) if softmax else plain_regions(rng)
     args += reads
     if reads:
         words += f" reads ({', '.join('%' + n for n, _ in reads)})"
@@ -81,10 +94,12 @@ def case(rng, name):
     for side in ("left", "right"):
         words += f" window_{side} {rng.choice((0, 1, 5, 40))}" if rng.random() < 0.25 else ""
     words += " softcap 2.5" if rng.random() < 0.25 else ""
+    words += "" if softmax else " normalizer none"
+    numbers = ", %lse, %delta" if softmax else ""
     wanted = rng.sample(results, rng.randint(1, len(results))) if rng.random() < 0.3 else results
     text = (f"func.func @{name}({', '.join(f'%{n}: {t}' for n, t in args)}) -> ({', '.join(t for _, t in wanted)}) {{\n"
-            f"  {', '.join('%' + n for n, _ in results)} = hk.attention_backward %q, %k, %v, %do, %lse, %delta{words} :"
-            f" {q}, {k}, {v}, {do}, {lse}{types} -> {made}{region}\n"
+            f"  {', '.join('%' + n for n, _ in results)} = hk.attention_backward %q, %k, %v, %do{numbers}{words} :"
+            f" {q}, {k}, {v}, {do}{f', {lse}' if softmax else ''}{types} -> {made}{region}\n"
             f"  return {', '.join('%' + n for n, _ in wanted)} : {', '.join(t for _, t in wanted)}\n}}\n")
     dim = len(lead) - 1
     return text, [f"--function={name} --dim=q.{dim}={rng.choice(SIZES)} --dim=k.{dim}={rng.choice(SIZES)}"

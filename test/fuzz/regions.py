@@ -3,7 +3,7 @@
 # Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Bodies of `score` and `weight` regions of hk.attention and hk.attention_backward,
+# Bodies of `score`, `slope` and `weight` regions of hk.attention and hk.attention_backward,
 # each a list of lines that end in %t, and the text that puts them into a region.
 # Which of them a graph gets is its own fuzzer's choice.
 
@@ -11,6 +11,13 @@
 MASK = ["%three = hk.constant 3 : tensor<i32>", "%d = hk.sub %j, %three : tensor<i32>",
         "%c = hk.compare le %d, %i : tensor<i32> -> tensor<i1>", "%never = hk.constant 0xFF800000 : tensor<f32>",
         "%t = hk.select %c, %s, %never : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>"]
+
+#: Weights without a normaliser, and their slope.
+SILU = ["%y = hk.silu %s : tensor<f32>", "%n = hk.constant 0.0625 : tensor<f32>", "%t = hk.mul %y, %n : tensor<f32>"]
+SILU_SLOPE = ["%sigma = hk.sigmoid %s : tensor<f32>", "%one = hk.constant 1.0 : tensor<f32>",
+              "%rest = hk.sub %one, %sigma : tensor<f32>", "%more = hk.mul %s, %rest : tensor<f32>",
+              "%part = hk.add %one, %more : tensor<f32>", "%y = hk.mul %sigma, %part : tensor<f32>",
+              "%n = hk.constant 0.0625 : tensor<f32>", "%t = hk.mul %y, %n : tensor<f32>"]
 
 
 def tensor(*parts):
@@ -34,13 +41,20 @@ def dropout(seed, mixes):
             "%t = hk.select %kept, %up, %zero : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>"]
 
 
-def text(reads, score, weight):
+def masked(body, hidden):
+    """The result of `body`, or the number `hidden` where MASK sees nothing."""
+    mask = [line.replace("%never = hk.constant 0xFF800000", f"%never = hk.constant {hidden}").replace("%s,", "%made,")
+            for line in MASK]
+    return [line.replace("%t =", "%made =") for line in body] + mask
+
+
+def text(reads, score, weight, slope=()):
     """The regions that have a body; `reads` are the arguments that both read, with their types."""
     made = ""  # names of a function are not to be used again in its regions
-    for word, body in (("score", score), ("weight", weight)):
+    for word, body in (("score", score), ("slope", slope), ("weight", weight)):
         if not body:
             continue
-        arguments = ["%s: tensor<f32>"] * (word == "score")
+        arguments = ["%s: tensor<f32>"] * (word != "weight")
         arguments += [f"%{n}: tensor<i32>" for n in ("seq", "h", "i", "j", "nq", "nk")] + [f"%{n}_t: {t}" for n, t in reads]
         for n, _ in reads:
             body = [line.replace(f"%{n} ", f"%{n}_t ").replace(f"%{n},", f"%{n}_t,") for line in body]

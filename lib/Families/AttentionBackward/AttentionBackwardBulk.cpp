@@ -39,6 +39,8 @@ AttentionBackwardPlan::getBulkVerdict(const ::hk::Target &target) const {
   if (::hk::info(shape.type).bits != 16 || ::hk::info(getOutType()).bits != 16)
     return refuse(Reason::UnsupportedDType,
                   "operands and results must be bf16 or f16");
+  if (op.getNormalizer() != Normalizer::softmax)
+    return refuse(Reason::UnsupportedShape, "normalizer but softmax");
   if (hasRegions())
     return refuse(Reason::UnsupportedShape, "regions of scores or weights");
   ::hk::AttentionBackwardShape bulk = shape;

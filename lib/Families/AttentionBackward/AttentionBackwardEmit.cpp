@@ -42,7 +42,7 @@ public:
     writeSpec();
     if (kernel.hasRegions())
       emitAttentionRegions(kernel.getKernel(), op.getScore(), op.getWeight(),
-                           operands.reads, "Regions", os);
+                           operands.reads, "Regions", os, &op.getSlope());
     writeArguments();
     for (VariantOp variant : kernel.getKernel().getVariants())
       writeType(variant);
@@ -119,6 +119,8 @@ private:
     if (operands.dbias >= 0 && op.isRagged())
       os << ",\n    .biasQueries = " << tensorType(op.getDbias()).getDimSize(2)
          << ",\n    .biasKeys = " << tensorType(op.getDbias()).getDimSize(3);
+    if (op.getNormalizer() == Normalizer::none)
+      os << ",\n    .normalizer = Normalizer::None";
     os << "};\n\n";
   }
 

@@ -20,7 +20,7 @@ namespace mlir::hk {
 
 /// Numbers of the kernel's arguments; -1: there is none.
 struct AttentionBackwardOperands {
-  int64_t query, key, value, gradient, lse, delta;
+  int64_t query, key, value, gradient, lse = -1, delta = -1;
   int64_t qOffsets = -1, kvOffsets = -1, sink = -1;
   SmallVector<int64_t> reads; // of the regions
   int64_t dquery = -1, dkey = -1, dvalue = -1, dsink = -1, dbias = -1;

@@ -16,7 +16,7 @@
 #ifndef HK_KERNELS_ATTENTION_BACKWARD_HOST_H
 #define HK_KERNELS_ATTENTION_BACKWARD_HOST_H
 
-#include "kernels/attention/backward/softmax.h"
+#include "kernels/attention/backward/pairs.h"
 #include "kernels/attention/host_tile.h"
 
 namespace hk {
@@ -52,6 +52,7 @@ struct AttentionBackwardHost : BackwardHostLayout<S, T> {
   using Args = AttentionBackwardArgs<S>;
   using Shared = typename Layout::Shared;
   using Element = Storage<S.type>;
+  using Pairs = BackwardPairs<S, O, Regions>;
   static constexpr bool kKeys = O == Own::Keys;
   static constexpr Own kWalked = otherOwn(O);
   static constexpr int kHead = Layout::kHead, kValue = Layout::kValue;
@@ -135,8 +136,8 @@ private:
   }
   HK_DEV void loadNumbers(const BackwardNumbers<S> &numbers, i64 row, int r,
                           Shared &sh) {
-    sh.base[r] = backwardBase(*numbers.lse.at(row));
-    sh.delta[r] = *numbers.delta.at(row);
+    sh.base[r] = Pairs::base(numbers, row);
+    sh.delta[r] = Pairs::delta(numbers, row);
   }
 
   /// Rows [j, j + n) and, up to a whole panel, the last one again.
@@ -234,7 +235,7 @@ private:
     I lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     i32 lo = i32(minOf(maxOf(begin, 0), T.walked));
     i32 hi = i32(minOf(maxOf(end, 0), T.walked));
-    BackwardRegions<S, O, Regions> pairs(a, w);
+    Pairs pairs(a, w);
     for (int e = int(panels.begin); e < int(panels.end); e += 16) {
       f32x16 base = f32x16(sh.base[r]), delta = f32x16(sh.delta[r]);
       if constexpr (kKeys) {
@@ -244,13 +245,22 @@ private:
       f32x16 &x = *(f32x16 *)&sh.p[r][e], &y = *(f32x16 *)&sh.ds[r][e];
       f32x16 slope;
       x = backwardScore<S, 16, Regions>(a, x, slope);
+      f32x16 score = x;
       x = pairs.template scores<16>(x, w.first + r, i32(j) + e);
-      x = backwardExp2<16>(x - base);
+      x = Pairs::template weigh<16>(x, base);
       I at = lane + e;
       x = at >= lo ? x : f32x16(0.f);
       x = at < hi ? x : f32x16(0.f);
-      f32x16 weight = pairs.template weights<16>(x, w.first + r, i32(j) + e);
-      y = x * (y * weight - delta) * (ForBias ? f32x16(1.f) : slope);
+      f32x16 own = x, &factor = Pairs::kFactors ? own : x;
+      if constexpr (Pairs::kFactors) {
+        own = pairs.template toFactors<16>(score, w.first + r, i32(j) + e);
+        own = at >= lo ? own : f32x16(0.f);
+        own = at < hi ? own : f32x16(0.f);
+      }
+      f32x16 weight = pairs.template weights<16>(Pairs::counts(x, factor),
+                                                 w.first + r, i32(j) + e);
+      y = factor * Pairs::template moved<16>(y * weight, delta) *
+          (ForBias ? f32x16(1.f) : slope);
       x *= weight;
       y = at >= lo ? y : f32x16(0.f);
       y = at < hi ? y : f32x16(0.f);

@@ -26,7 +26,7 @@
 #ifndef HK_KERNELS_ATTENTION_BACKWARD_MATRIX_H
 #define HK_KERNELS_ATTENTION_BACKWARD_MATRIX_H
 
-#include "kernels/attention/backward/softmax.h"
+#include "kernels/attention/backward/pairs.h"
 #include "kernels/device/attention/fragments.h"
 
 namespace hk {
@@ -64,7 +64,9 @@ struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
   using Shared = typename Layout::Shared;
   static constexpr bool kKeys = O == Own::Keys;
   static constexpr Own kWalked = otherOwn(O);
-  using Pairs = BackwardRegions<S, O, Regions>;
+  using Pairs = BackwardPairs<S, O, Regions>;
+  /// The rows that are walked over have numbers.
+  static constexpr bool kNumbers = kKeys && Pairs::kNumbers;
   /// Scores, and dK or dQ.
   using Head = AttentionFragments<S.type, T.rows, T.walked, Layout::kHeadBytes,
                                   Layout::kHeadColumns, T.waves>;
@@ -121,17 +123,17 @@ struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
             return (Global<const u8>)from.side.value.at(at(row));
           },
           lds + Layout::kHeadTile);
-      if constexpr (kKeys) {
+      if constexpr (kNumbers) {
         if (threadId() < T.walked) {
-          base = backwardBase(*from.numbers.lse.at(at(threadId())));
-          delta = *from.numbers.delta.at(at(threadId()));
+          base = Pairs::base(from.numbers, at(threadId()));
+          delta = Pairs::delta(from.numbers, at(threadId()));
         }
       }
     }
     HK_MEM void land(u8 *lds) {
       head.land(threadId(), lds);
       value.land(threadId(), lds + Layout::kHeadTile);
-      if (kKeys && threadId() < T.walked) {
+      if (kNumbers && threadId() < T.walked) {
         float *rows = reinterpret_cast<float *>(lds + Layout::kTiles);
         rows[threadId()] = base;
         rows[T.walked + threadId()] = delta;
@@ -283,8 +285,8 @@ private:
       owned.from[i] = i32(walk.begin);
       owned.to[i] = exists ? i32(walk.end) : 0;
       if constexpr (!kKeys) {
-        owned.base[i] = backwardBase(*numbers.lse.at(own));
-        owned.delta[i] = *numbers.delta.at(own);
+        owned.base[i] = Pairs::base(numbers, own);
+        owned.delta[i] = Pairs::delta(numbers, own);
       }
     }
     h.loadQueries(heads);
@@ -334,6 +336,40 @@ private:
     h.values(lds);
   }
 
+  /// The factor of ds beside the weight: what both compare is not kept.
+  using Factors = float[sizeof(Head::s) / sizeof(float)];
+  HK_DEV void spread(Head &to, const Factors &factors) {
+    int count = 0;
+    to.forEachScore([&](int, int, auto &x) __attribute__((always_inline)) {
+      constexpr int V = int(sizeof(x) / sizeof(float));
+      HK_UNROLL for (int e = 0; e < V; ++e) x[e] = factors[count++];
+    });
+  }
+
+  /// p, and the factors of ds, to what the region gives for such pairs.
+  HK_DEV void toRegionWeights(const Pairs &pairs, i32 first, Head &weights,
+                              const Head &factors, i32 j) {
+    if constexpr (Pairs::kFactors)
+      HK_UNROLL for (int i = 0; i < kScoreVectors; ++i)
+          HK_UNROLL for (int n = 0; n < kScores; ++n)
+              weights.s[i][n] = Pairs::counts(weights.s[i][n], factors.s[i][n]);
+    weights.forEachScore(
+        [&](int i, int at, auto &x) __attribute__((always_inline)) {
+          constexpr int V = int(sizeof(x) / sizeof(float));
+          x = pairs.template weights<V>(x, first + Head::rowOf(i), j + at);
+        });
+  }
+
+  /// q . k to the slopes of the soft cap there.
+  HK_DEV void toCapSlopes(const Args &a, Head &f) {
+    f.forEachScore([&](int, int, auto &x) __attribute__((always_inline)) {
+      constexpr int V = int(sizeof(x) / sizeof(float));
+      Vec<float, V> slope;
+      backwardScore<S, V>(a, x, slope);
+      x = slope;
+    });
+  }
+
   /// Scores to ds, or what dbias takes of it, and, for owned keys, dp to p w.
   /// `first`: of what the block owns.
   template <bool Masked, bool ForBias = false>
@@ -345,45 +381,53 @@ private:
         lo[i] = owned.from[i] - j;
         hi[i] = owned.to[i] - j;
       }
+    auto mask = [&](int i, int at, auto &x) __attribute__((always_inline)) {
+      constexpr int V = int(sizeof(x) / sizeof(float));
+      if constexpr (Masked)
+        HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
+            at + e >= lo[i] && at + e < hi[i] ? x[e] : 0.f;
+    };
     auto capped = h;
+    [[maybe_unused]] Factors made;
+    [[maybe_unused]] int count = 0;
     h.forEachScore([&](int i, int at, auto &x) __attribute__((always_inline)) {
       constexpr int V = int(sizeof(x) / sizeof(float));
       Vec<float, V> slope;
       x = backwardScore<S, V, Regions>(a, x, slope);
+      if constexpr (Pairs::kFactors) {
+        auto factor =
+            pairs.template toFactors<V>(x, first + Head::rowOf(i), j + at);
+        mask(i, at, factor);
+        HK_UNROLL for (int e = 0; e < V; ++e) made[count++] = factor[e];
+      }
       x = pairs.template scores<V>(x, first + Head::rowOf(i), j + at);
-      x = backwardExp2<V>(x - rowNumber<V>(owned.base, i, rows, at));
-      if constexpr (Masked)
-        HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
-            at + e >= lo[i] && at + e < hi[i] ? x[e] : 0.f;
+      x = Pairs::template weigh<V>(x, rowNumber<V>(owned.base, i, rows, at));
+      mask(i, at, x);
     });
+    auto factors = h;
+    if constexpr (Pairs::kFactors)
+      spread(factors, made);
     auto weights = h;
     if constexpr (Regions::kWeight) {
-      weights.forEachScore(
-          [&](int i, int at, auto &x) __attribute__((always_inline)) {
-            constexpr int V = int(sizeof(x) / sizeof(float));
-            x = pairs.template weights<V>(x, first + Head::rowOf(i), j + at);
-          });
+      toRegionWeights(pairs, first, weights, factors, j);
       multiply(v, weights);
     }
     v.forEachScore([&](int i, int at, auto &x) __attribute__((always_inline)) {
       constexpr int V = int(sizeof(x) / sizeof(float));
-      x -= rowNumber<V>(owned.delta, i, rows + T.walked, at);
+      x = Pairs::template moved<V>(
+          x, rowNumber<V>(owned.delta, i, rows + T.walked, at));
     });
     if constexpr (S.softcap && !ForBias)
-      capped.forEachScore(
-          [&](int, int, auto &x) __attribute__((always_inline)) {
-            constexpr int V = int(sizeof(x) / sizeof(float));
-            Vec<float, V> slope;
-            backwardScore<S, V>(a, x, slope);
-            x = slope;
-          });
+      toCapSlopes(a, capped);
     HK_UNROLL for (int i = 0; i < kScoreVectors; ++i)
         HK_UNROLL for (int n = 0; n < kScores; ++n) {
-      auto p = h.s[i][n], ds = p * v.s[i][n];
+      auto p = h.s[i][n], factor = factors.s[i][n], ds = factor * v.s[i][n];
       if constexpr (S.softcap && !ForBias)
         ds *= capped.s[i][n];
       // dp of a pair that does not count may be anything.
-      h.s[i][n] = Masked ? (p == 0.f ? decltype(p)(0.f) : ds) : ds;
+      h.s[i][n] = Masked || Pairs::kFactors
+                      ? (factor == 0.f ? decltype(p)(0.f) : ds)
+                      : ds;
       v.s[i][n] = p;
     }
     if constexpr (Regions::kWeight && kKeys)

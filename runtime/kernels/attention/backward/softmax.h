@@ -6,15 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // p = 2^(s log2(e) - lse log2(e)). A query without a log-sum-exp, -inf, is
-// given +inf, so that its probabilities are 0 and no inf - inf arises. Regions
-// change scores and weigh probabilities as in kernels/attention/softmax.h.
+// given +inf, so that its probabilities are 0 and no inf - inf arises. A kernel
+// is a loop over pairs.h, one of whose types is BackwardSoftmax.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_ATTENTION_BACKWARD_SOFTMAX_H
 #define HK_KERNELS_ATTENTION_BACKWARD_SOFTMAX_H
 
-#include "kernels/attention/backward/spec.h"
+#include "kernels/attention/backward/regions.h"
 #include "kernels/device/math.h"
 
 namespace hk {
@@ -35,12 +35,14 @@ template <int V> HK_DEV Vec<float, V> backwardExp2(Vec<float, V> x) {
   return exp2Small<V>(x); // the instructions take any x
 }
 
-/// q . k to the score, in base 2 or, for a region, in base e; with a soft cap
+/// q . k to the score, in base 2 or, for a region and without a softmax, in
+/// base e; with a soft cap
 /// the slope of the cap there is what ds is multiplied by.
 template <AttentionBackwardSpec S, int V, class R = NoRegions>
 HK_DEV Vec<float, V> backwardScore(const AttentionBackwardArgs<S> &a,
                                    Vec<float, V> dot, Vec<float, V> &slope) {
-  constexpr float unit = R::kScore ? 1.f : kBackwardLog2E;
+  constexpr float unit =
+      R::kScore || S.normalizer == Normalizer::None ? 1.f : kBackwardLog2E;
   if constexpr (S.softcap) {
     Vec<float, V> t = tanh<V>(dot * (a.scale / a.softcap));
     slope = 1.f - t * t;
@@ -51,44 +53,46 @@ HK_DEV Vec<float, V> backwardScore(const AttentionBackwardArgs<S> &a,
   }
 }
 
-/// The regions for pairs of one that a block owns and V neighbours of what it
-/// walks.
-template <AttentionBackwardSpec S, Own O, class R> struct BackwardRegions {
-  const u64 *words;
-  i32 sequence, head, queries, keys; // head: the first of the key head
+/// Pairs whose weights are those of a softmax.
+template <AttentionBackwardSpec S, Own O, class R>
+struct BackwardSoftmax : BackwardRegions<S, O, R> {
+  using Args = AttentionBackwardArgs<S>;
+  /// Rows have a base and a delta.
+  static constexpr bool kNumbers = true;
+  /// Whether ds has another factor than p, which toFactors makes of scores.
+  static constexpr bool kFactors = false;
 
-  HK_MEM BackwardRegions(const AttentionBackwardArgs<S> &a,
-                         const BackwardBlock &w)
-      : words(a.words), sequence(w.sequence), head(w.head * S.group),
-        queries(w.queries), keys(w.keys) {}
+  HK_MEM BackwardSoftmax(const Args &a, const BackwardBlock &w)
+      : BackwardRegions<S, O, R>(a, w) {}
 
-  /// Of what backwardScore gives, in base 2.
+  HK_DEV float base(const BackwardNumbers<S> &numbers, i64 row) {
+    return backwardBase(*numbers.lse.at(row));
+  }
+  HK_DEV float delta(const BackwardNumbers<S> &numbers, i64 row) {
+    return *numbers.delta.at(row);
+  }
+
+  /// Scores behind the region, in base 2, of what backwardScore gives.
   template <int V>
   HK_MEM Vec<float, V> scores(Vec<float, V> x, i32 own, i32 walked) const {
-    if constexpr (R::kScore) {
-      HK_UNROLL for (int e = 0; e < V; ++e) {
-        i32 row = O == Own::Rows ? own : walked + e;
-        i32 key = O == Own::Rows ? walked + e : own;
-        x[e] = R::score(words, x[e], sequence, head + i32(u32(row) % S.group),
-                        i32(u32(row) / S.group), key, queries, keys);
-      }
+    x = BackwardRegions<S, O, R>::template scores<V>(x, own, walked);
+    if constexpr (R::kScore)
       x *= kBackwardLog2E;
-    }
     return x;
   }
-  /// The weights of probabilities, where they are not 0.
+  /// p of scores of a row with that base.
   template <int V>
-  HK_MEM Vec<float, V> weights(Vec<float, V> p, i32 own, i32 walked) const {
-    Vec<float, V> x(1.f);
-    if constexpr (R::kWeight)
-      HK_UNROLL for (int e = 0; e < V; ++e) if (p[e] != 0.f) {
-        i32 row = O == Own::Rows ? own : walked + e;
-        i32 key = O == Own::Rows ? walked + e : own;
-        x[e] = R::weight(words, sequence, head + i32(u32(row) % S.group),
-                         i32(u32(row) / S.group), key, queries, keys);
-      }
-    return x;
+  HK_DEV Vec<float, V> weigh(Vec<float, V> x, Vec<float, V> base) {
+    return backwardExp2<V>(x - base);
   }
+  /// What the factor of ds is multiplied by, of the product of gradient and
+  /// value.
+  template <int V>
+  HK_DEV Vec<float, V> moved(Vec<float, V> dp, Vec<float, V> delta) {
+    return dp - delta;
+  }
+  /// Not 0 where a pair counts.
+  template <class F> HK_DEV F counts(F p, F) { return p; }
 };
 
 } // namespace hk

@@ -46,6 +46,8 @@ struct AttentionBackwardSpec {
   /// Queries and keys that dbias has of every ragged sequence; < 0: as many as
   /// all sequences have.
   i64 biasQueries = -1, biasKeys = -1;
+  /// What makes p of scores; a sink is no matter of the pairs.
+  Normalizer normalizer = Normalizer::Softmax;
 };
 
 /// Strides in elements; `sequence` is unused but for dense operands.
@@ -315,13 +317,15 @@ biasOf(const AttentionBackwardArgs<S> &a, const BackwardBlock &w) {
   return viewOf<S, Own::Rows>(a.dbias, a.dbiasStride, w);
 }
 
-/// The numbers that rows have.
+/// The numbers that rows have with a softmax.
 template <AttentionBackwardSpec S> struct BackwardNumbers {
   ViewOf<S, Own::Rows, const float> lse, delta;
 };
 template <AttentionBackwardSpec S>
 HK_DEV BackwardNumbers<S> numbersOf(const AttentionBackwardArgs<S> &a,
                                     const BackwardBlock &w) {
+  if constexpr (S.normalizer == Normalizer::None)
+    return {};
   return {viewOf<S, Own::Rows>(a.lse, a.lseStride, w),
           viewOf<S, Own::Rows>(a.delta, a.deltaStride, w)};
 }

@@ -16,7 +16,7 @@
 #ifndef HK_KERNELS_ATTENTION_BACKWARD_VECTOR_H
 #define HK_KERNELS_ATTENTION_BACKWARD_VECTOR_H
 
-#include "kernels/attention/backward/softmax.h"
+#include "kernels/attention/backward/pairs.h"
 
 namespace hk {
 
@@ -36,6 +36,7 @@ struct AttentionBackwardVector {
                                                             S.headDim,
                                                             S.valueDim));
   static constexpr int kThreads = kWave;
+  using Pairs = BackwardPairs<S, O, Regions>;
   static constexpr bool kKeys = O == Own::Keys;
   static constexpr Own kWalked = otherOwn(O);
   static constexpr int kHeads = (S.headDim + kWave - 1) / kWave;
@@ -113,15 +114,18 @@ private:
     i32 row = kKeys ? i : w.first;
     float product = dot<S.headDim>(sh.head, walked.head.at(i));
     float dp = dot<S.valueDim>(sh.value, walked.value.at(i));
-    float base = backwardBase(*numbers.lse.at(row));
-    float delta = *numbers.delta.at(row);
     using F = Vec<float, 1>;
-    BackwardRegions<S, O, Regions> pairs(a, w);
+    F base(Pairs::base(numbers, row)), delta(Pairs::delta(numbers, row));
+    Pairs pairs(a, w);
     F slope, s = backwardScore<S, 1, Regions>(a, F(product), slope);
-    s = pairs.template scores<1>(s, w.first, i);
-    F p = backwardExp2<1>(s - base);
-    F weight = pairs.template weights<1>(p, w.first, i);
-    float dt = p[0] * (dp * weight[0] - delta);
+    F p =
+        Pairs::template weigh<1>(pairs.template scores<1>(s, w.first, i), base);
+    F factor = p;
+    if constexpr (Pairs::kFactors)
+      factor = pairs.template toFactors<1>(s, w.first, i);
+    F weight = pairs.template weights<1>(Pairs::counts(p, factor), w.first, i);
+    F moved = Pairs::template moved<1>(F(dp * weight[0]), delta);
+    float dt = factor[0] * moved[0];
     sh.p[laneId()] = p[0] * weight[0];
     sh.ds[laneId()] = dt * slope[0];
     return dt;

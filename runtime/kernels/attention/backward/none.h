@@ -1,0 +1,60 @@
+//===- none.h - Gradients without a normaliser -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights are scores, or what a region makes of them, and ds has the slope of
+// that as a factor, where a softmax has p and what all keys of a row share:
+// rows have no numbers here. A score of -inf is that of a key that is not seen.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_BACKWARD_NONE_H
+#define HK_KERNELS_ATTENTION_BACKWARD_NONE_H
+
+#include "kernels/attention/backward/softmax.h"
+
+namespace hk {
+
+/// Pairs whose weights are their scores; members as those of BackwardSoftmax.
+template <AttentionBackwardSpec S, Own O, class R>
+struct BackwardNone : BackwardRegions<S, O, R> {
+  using Args = AttentionBackwardArgs<S>;
+  static constexpr bool kNumbers = false;
+  static constexpr bool kFactors = true;
+
+  HK_MEM BackwardNone(const Args &a, const BackwardBlock &w)
+      : BackwardRegions<S, O, R>(a, w) {}
+
+  HK_DEV float base(const BackwardNumbers<S> &, i64) { return 0.f; }
+  HK_DEV float delta(const BackwardNumbers<S> &, i64) { return 0.f; }
+
+  template <int V> HK_DEV Vec<float, V> weigh(Vec<float, V> x, Vec<float, V>) {
+    return ifSeen<V>(x, x);
+  }
+  /// Slopes of the region, of what backwardScore gives.
+  template <int V>
+  HK_MEM Vec<float, V> toFactors(Vec<float, V> x, i32 own, i32 walked) const {
+    return ifSeen<V>(this->template scores<V>(x, own, walked),
+                     this->template slopes<V>(x, own, walked));
+  }
+  template <int V> HK_DEV Vec<float, V> moved(Vec<float, V> dp, Vec<float, V>) {
+    return dp;
+  }
+  /// A weight may be 0 where it has a slope.
+  template <class F> HK_DEV F counts(F p, F factor) {
+    return __builtin_elementwise_abs(p) + __builtin_elementwise_abs(factor);
+  }
+
+private:
+  template <int V>
+  HK_DEV Vec<float, V> ifSeen(Vec<float, V> score, Vec<float, V> x) {
+    return score == Vec<float, V>(-__builtin_inff()) ? Vec<float, V>(0.f) : x;
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_BACKWARD_NONE_H

@@ -1,0 +1,74 @@
+//===- regions.h - Regions of gradients by position -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a graph computes of scores, their slopes and the factors of weights, for
+// pairs of a row and a key, as in kernels/attention/softmax.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_BACKWARD_REGIONS_H
+#define HK_KERNELS_ATTENTION_BACKWARD_REGIONS_H
+
+#include "kernels/attention/backward/spec.h"
+
+namespace hk {
+
+/// The regions for pairs of one that a block owns and V neighbours of what it
+/// walks.
+template <AttentionBackwardSpec S, Own O, class R> struct BackwardRegions {
+  const u64 *words;
+  i32 sequence, head, queries, keys; // head: the first of the key head
+
+  HK_MEM BackwardRegions(const AttentionBackwardArgs<S> &a,
+                         const BackwardBlock &w)
+      : words(a.words), sequence(w.sequence), head(w.head * S.group),
+        queries(w.queries), keys(w.keys) {}
+
+  /// Scores behind the region, of those in base e.
+  template <int V>
+  HK_MEM Vec<float, V> scores(Vec<float, V> x, i32 own, i32 walked) const {
+    if constexpr (R::kScore)
+      HK_UNROLL for (int e = 0; e < V; ++e) {
+        i32 row = O == Own::Rows ? own : walked + e;
+        i32 key = O == Own::Rows ? walked + e : own;
+        x[e] = R::score(words, x[e], sequence, head + i32(u32(row) % S.group),
+                        i32(u32(row) / S.group), key, queries, keys);
+      }
+    return x;
+  }
+  /// Their slopes by the scores in front.
+  template <int V>
+  HK_MEM Vec<float, V> slopes(Vec<float, V> x, i32 own, i32 walked) const {
+    if constexpr (!R::kScore)
+      return Vec<float, V>(1.f);
+    else
+      HK_UNROLL for (int e = 0; e < V; ++e) {
+        i32 row = O == Own::Rows ? own : walked + e;
+        i32 key = O == Own::Rows ? walked + e : own;
+        x[e] = R::slope(words, x[e], sequence, head + i32(u32(row) % S.group),
+                        i32(u32(row) / S.group), key, queries, keys);
+      }
+    return x;
+  }
+  /// Factors of the weights of pairs that count, which are not 0 there.
+  template <int V>
+  HK_MEM Vec<float, V> weights(Vec<float, V> p, i32 own, i32 walked) const {
+    Vec<float, V> x(1.f);
+    if constexpr (R::kWeight)
+      HK_UNROLL for (int e = 0; e < V; ++e) if (p[e] != 0.f) {
+        i32 row = O == Own::Rows ? own : walked + e;
+        i32 key = O == Own::Rows ? walked + e : own;
+        x[e] = R::weight(words, sequence, head + i32(u32(row) % S.group),
+                         i32(u32(row) / S.group), key, queries, keys);
+      }
+    return x;
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_BACKWARD_REGIONS_H
