@@ -8,6 +8,8 @@
 // `score`, `slope` and `weight` become static functions of one struct, pulled
 // like the values of a row: their scalar arguments are parameters, their
 // tensors are operands of the kernel, which they find in its argument words.
+// Beside a `slope` what they read by the sequence alone is read once for a
+// block: the branch around each such load would be one of every pair otherwise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,12 +34,19 @@ public:
     os << "struct " << name
        << " {\n  static constexpr bool kScore = " << flag(score)
        << ", kWeight = " << flag(weight) << ";\n";
+    if (slope && !slope->empty()) {
+      for (Region *region : {&score, slope, &weight})
+        if (!region->empty())
+          findShared(region->front());
+      if (!shared.empty())
+        writeContext();
+    }
     if (!score.empty())
-      write(score.front(), "score", AttentionOp::kNumScoreArguments);
+      write(score.front(), "score");
     if (slope && !slope->empty())
-      write(slope->front(), "slope", AttentionOp::kNumScoreArguments);
+      write(slope->front(), "slope");
     if (!weight.empty())
-      write(weight.front(), "weight", AttentionOp::kNumWeightArguments);
+      write(weight.front(), "weight");
     os << "};\n\n";
   }
 
@@ -46,7 +55,10 @@ private:
   /// region has it, is in front.
   static constexpr StringLiteral kPositions[] = {"sequence", "head",    "query",
                                                  "key",      "queries", "keys"};
-  /// The place of "key" among them.
+  /// Those that all pairs of a sequence have in common.
+  static constexpr StringLiteral kOfSequence[] = {"sequence", "queries",
+                                                  "keys"};
+  /// The place of "key" among them all.
   static constexpr unsigned kKey = 3;
   /// kLowestScore of softmax.h.
   static constexpr double kLow = -2.3e38;
@@ -115,18 +127,61 @@ private:
                         [&](Operation &op) { return holds(op) || reads(op); });
   }
 
-  void write(Block &block, StringRef name, unsigned numScalars) {
-    bool hasScore = numScalars > std::size(kPositions);
-    os << "  HK_DEV float " << name << "([[maybe_unused]] const u64 *words";
-    if (hasScore)
-      os << ", [[maybe_unused]] float s";
-    for (StringRef position : kPositions)
-      os << ", [[maybe_unused]] i32 " << position;
-    os << ") {\n";
+  /// Those of its arguments that are no operands of the kernel.
+  unsigned getNumScalars(Block &block) const {
+    return block.getNumArguments() - unsigned(reads.size());
+  }
 
+  /// Adds what `block` reads by the sequence, and by its numbers of queries and
+  /// keys, alone.
+  void findShared(Block &block) {
+    unsigned first = getNumScalars(block) - unsigned(std::size(kPositions));
+    llvm::SmallDenseSet<Value> known;
+    for (auto [index, position] : llvm::enumerate(kPositions))
+      if (llvm::is_contained(kOfSequence, position))
+        known.insert(block.getArgument(first + unsigned(index)));
+    auto tables = block.getArguments().drop_front(getNumScalars(block));
+    known.insert(tables.begin(), tables.end());
+    for (Operation &op : block.without_terminator()) {
+      if (!llvm::all_of(op.getOperands(),
+                        [&](Value v) { return known.contains(v); }))
+        continue;
+      known.insert_range(op.getResults());
+      if (llvm::any_of(op.getOperands(),
+                       [&](Value v) { return llvm::is_contained(tables, v); }))
+        llvm::append_range(shared, op.getResults());
+    }
+  }
+
+  /// What the functions take instead of the words: these, and what is shared.
+  void writeContext() {
     CodeWriter out;
     Puller puller(kernel, dims, out);
     puller.declareArguments();
+    out.line("Context c = {words};");
+    std::string fields;
+    for (auto [index, value] : llvm::enumerate(shared)) {
+      bindArguments(puller, *value.getParentBlock());
+      Expr read = puller.pull(value, {}, 1);
+      std::string field = "shared" + std::to_string(index);
+      fields += "    " + read.type.text() + " " + field + ";\n";
+      out.line("c." + field + " = " + read.text + ";");
+      sharedFields.push_back({"context." + field, read.type});
+    }
+    out.line("return c;");
+    os << "  struct Context {\n    const u64 *words;\n"
+       << fields << "  };\n"
+       << "  HK_DEV Context context(const u64 *words";
+    for (StringRef position : kOfSequence)
+      os << ", [[maybe_unused]] i32 " << position;
+    os << ") {\n";
+    out.print(os, 4);
+    os << "  }\n";
+  }
+
+  void bindArguments(Puller &puller, Block &block) {
+    unsigned numScalars = getNumScalars(block);
+    bool hasScore = numScalars > std::size(kPositions);
     for (unsigned i = 0; i < numScalars; ++i) {
       StringRef parameter =
           hasScore && i == 0 ? "s" : kPositions[i - (hasScore ? 1 : 0)];
@@ -138,6 +193,29 @@ private:
     for (auto [index, operand] : llvm::enumerate(reads))
       puller.bindTo(block.getArgument(numScalars + unsigned(index)),
                     kernel.getSpecBlock().getArgument(unsigned(operand)));
+  }
+
+  void write(Block &block, StringRef name) {
+    unsigned numScalars = getNumScalars(block);
+    bool hasScore = numScalars > std::size(kPositions);
+    os << "  HK_DEV float " << name << "([[maybe_unused]] const "
+       << (shared.empty() ? "u64 *words" : "Context &context");
+    if (hasScore)
+      os << ", [[maybe_unused]] float s";
+    for (StringRef position : kPositions)
+      os << ", [[maybe_unused]] i32 " << position;
+    os << ") {\n";
+    if (!shared.empty())
+      os << "    [[maybe_unused]] const u64 *words = context.words;\n";
+
+    CodeWriter out;
+    Puller puller(kernel, dims, out);
+    puller.declareArguments();
+    bindArguments(puller, block);
+    for (auto [value, field] : llvm::zip_equal(shared, sharedFields)) {
+      Expr read = field;
+      puller.bind(value, [read](ArrayRef<AffineExpr>, int) { return read; });
+    }
     Expr result = puller.pullScalar(block.getTerminator()->getOperand(0), {});
     if (hasScore && hidesKeys(block, numScalars)) {
       out.line("float r = " + result.text + ";");
@@ -156,6 +234,8 @@ private:
   ArrayRef<int64_t> reads;
   DimSymbols dims;
   raw_ostream &os;
+  SmallVector<Value> shared; // and what they are in the functions
+  SmallVector<Expr> sharedFields;
 };
 } // namespace
 

@@ -245,15 +245,18 @@ private:
       f32x16 &x = *(f32x16 *)&sh.p[r][e], &y = *(f32x16 *)&sh.ds[r][e];
       f32x16 slope;
       x = backwardScore<S, 16, Regions>(a, x, slope);
-      f32x16 score = x;
-      x = pairs.template scores<16>(x, w.first + r, i32(j) + e);
-      x = Pairs::template weigh<16>(x, base);
+      f32x16 own;
+      if constexpr (Pairs::kFactors) {
+        pairs.template weigh<16>(x, own, w.first + r, i32(j) + e);
+      } else {
+        x = pairs.template scores<16>(x, w.first + r, i32(j) + e);
+        x = Pairs::template weigh<16>(x, base);
+      }
       I at = lane + e;
       x = at >= lo ? x : f32x16(0.f);
       x = at < hi ? x : f32x16(0.f);
-      f32x16 own = x, &factor = Pairs::kFactors ? own : x;
+      f32x16 &factor = Pairs::kFactors ? own : x;
       if constexpr (Pairs::kFactors) {
-        own = pairs.template toFactors<16>(score, w.first + r, i32(j) + e);
         own = at >= lo ? own : f32x16(0.f);
         own = at < hi ? own : f32x16(0.f);
       }

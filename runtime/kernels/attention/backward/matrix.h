@@ -336,15 +336,21 @@ private:
     h.values(lds);
   }
 
-  /// The factor of ds beside the weight: what both compare is not kept.
-  using Factors = float[sizeof(Head::s) / sizeof(float)];
-  HK_DEV void spread(Head &to, const Factors &factors) {
+  /// The factors of ds of a lane's scores, in their order.
+  struct Factors {
+    float of[sizeof(Head::s) / sizeof(float)];
     int count = 0;
-    to.forEachScore([&](int, int, auto &x) __attribute__((always_inline)) {
-      constexpr int V = int(sizeof(x) / sizeof(float));
-      HK_UNROLL for (int e = 0; e < V; ++e) x[e] = factors[count++];
-    });
-  }
+    template <int V> HK_MEM void push(Vec<float, V> x) {
+      HK_UNROLL for (int e = 0; e < V; ++e) of[count++] = x[e];
+    }
+    HK_MEM void spread(Head &to) const {
+      int at = 0;
+      to.forEachScore([&](int, int, auto &x) __attribute__((always_inline)) {
+        constexpr int V = int(sizeof(x) / sizeof(float));
+        HK_UNROLL for (int e = 0; e < V; ++e) x[e] = of[at++];
+      });
+    }
+  };
 
   /// p, and the factors of ds, to what the region gives for such pairs.
   HK_DEV void toRegionWeights(const Pairs &pairs, i32 first, Head &weights,
@@ -389,24 +395,24 @@ private:
     };
     auto capped = h;
     [[maybe_unused]] Factors made;
-    [[maybe_unused]] int count = 0;
     h.forEachScore([&](int i, int at, auto &x) __attribute__((always_inline)) {
       constexpr int V = int(sizeof(x) / sizeof(float));
       Vec<float, V> slope;
       x = backwardScore<S, V, Regions>(a, x, slope);
       if constexpr (Pairs::kFactors) {
-        auto factor =
-            pairs.template toFactors<V>(x, first + Head::rowOf(i), j + at);
+        Vec<float, V> factor;
+        pairs.template weigh<V>(x, factor, first + Head::rowOf(i), j + at);
         mask(i, at, factor);
-        HK_UNROLL for (int e = 0; e < V; ++e) made[count++] = factor[e];
+        made.template push<V>(factor);
+      } else {
+        x = pairs.template scores<V>(x, first + Head::rowOf(i), j + at);
+        x = Pairs::template weigh<V>(x, rowNumber<V>(owned.base, i, rows, at));
       }
-      x = pairs.template scores<V>(x, first + Head::rowOf(i), j + at);
-      x = Pairs::template weigh<V>(x, rowNumber<V>(owned.base, i, rows, at));
       mask(i, at, x);
     });
     auto factors = h;
     if constexpr (Pairs::kFactors)
-      spread(factors, made);
+      made.spread(factors);
     auto weights = h;
     if constexpr (Regions::kWeight) {
       toRegionWeights(pairs, first, weights, factors, j);

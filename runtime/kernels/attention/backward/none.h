@@ -18,7 +18,8 @@
 
 namespace hk {
 
-/// Pairs whose weights are their scores; members as those of BackwardSoftmax.
+/// Pairs whose weights are their scores; members as those of BackwardSoftmax,
+/// but that weights and factors are made at once.
 template <AttentionBackwardSpec S, Own O, class R>
 struct BackwardNone : BackwardRegions<S, O, R> {
   using Args = AttentionBackwardArgs<S>;
@@ -31,14 +32,19 @@ struct BackwardNone : BackwardRegions<S, O, R> {
   HK_DEV float base(const BackwardNumbers<S> &, i64) { return 0.f; }
   HK_DEV float delta(const BackwardNumbers<S> &, i64) { return 0.f; }
 
-  template <int V> HK_DEV Vec<float, V> weigh(Vec<float, V> x, Vec<float, V>) {
-    return ifSeen<V>(x, x);
-  }
-  /// Slopes of the region, of what backwardScore gives.
+  /// What backwardScore gives to p and the factors of ds, one pair after the
+  /// other: the compares that both regions make take scalar registers.
   template <int V>
-  HK_MEM Vec<float, V> toFactors(Vec<float, V> x, i32 own, i32 walked) const {
-    return ifSeen<V>(this->template scores<V>(x, own, walked),
-                     this->template slopes<V>(x, own, walked));
+  HK_MEM void weigh(Vec<float, V> &x, Vec<float, V> &factor, i32 own,
+                    i32 walked) const {
+    using F = Vec<float, 1>;
+    HK_UNROLL for (int e = 0; e < V; ++e) {
+      F score(x[e]), p = this->template scores<1>(score, own, walked + e);
+      F slope = this->template slopes<1>(score, own, walked + e);
+      bool seen = p[0] != -__builtin_inff();
+      x[e] = seen ? p[0] : 0.f;
+      factor[e] = seen ? slope[0] : 0.f;
+    }
   }
   template <int V> HK_DEV Vec<float, V> moved(Vec<float, V> dp, Vec<float, V>) {
     return dp;
@@ -46,12 +52,6 @@ struct BackwardNone : BackwardRegions<S, O, R> {
   /// A weight may be 0 where it has a slope.
   template <class F> HK_DEV F counts(F p, F factor) {
     return __builtin_elementwise_abs(p) + __builtin_elementwise_abs(factor);
-  }
-
-private:
-  template <int V>
-  HK_DEV Vec<float, V> ifSeen(Vec<float, V> score, Vec<float, V> x) {
-    return score == Vec<float, V>(-__builtin_inff()) ? Vec<float, V>(0.f) : x;
   }
 };
 

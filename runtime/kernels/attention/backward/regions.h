@@ -17,16 +17,31 @@
 
 namespace hk {
 
+/// What regions take in front of a pair: the words of the launch, or also what
+/// they read for all pairs of a sequence.
+template <class R> struct RegionContext {
+  using Type = const u64 *;
+  HK_DEV Type of(const u64 *words, const BackwardBlock &) { return words; }
+};
+template <class R>
+  requires requires { typename R::Context; }
+struct RegionContext<R> {
+  using Type = typename R::Context;
+  HK_DEV Type of(const u64 *words, const BackwardBlock &w) {
+    return R::context(words, w.sequence, w.queries, w.keys);
+  }
+};
+
 /// The regions for pairs of one that a block owns and V neighbours of what it
 /// walks.
 template <AttentionBackwardSpec S, Own O, class R> struct BackwardRegions {
-  const u64 *words;
+  typename RegionContext<R>::Type context;
   i32 sequence, head, queries, keys; // head: the first of the key head
 
   HK_MEM BackwardRegions(const AttentionBackwardArgs<S> &a,
                          const BackwardBlock &w)
-      : words(a.words), sequence(w.sequence), head(w.head * S.group),
-        queries(w.queries), keys(w.keys) {}
+      : context(RegionContext<R>::of(a.words, w)), sequence(w.sequence),
+        head(w.head * S.group), queries(w.queries), keys(w.keys) {}
 
   /// Scores behind the region, of those in base e.
   template <int V>
@@ -35,7 +50,7 @@ template <AttentionBackwardSpec S, Own O, class R> struct BackwardRegions {
       HK_UNROLL for (int e = 0; e < V; ++e) {
         i32 row = O == Own::Rows ? own : walked + e;
         i32 key = O == Own::Rows ? walked + e : own;
-        x[e] = R::score(words, x[e], sequence, head + i32(u32(row) % S.group),
+        x[e] = R::score(context, x[e], sequence, head + i32(u32(row) % S.group),
                         i32(u32(row) / S.group), key, queries, keys);
       }
     return x;
@@ -49,7 +64,7 @@ template <AttentionBackwardSpec S, Own O, class R> struct BackwardRegions {
       HK_UNROLL for (int e = 0; e < V; ++e) {
         i32 row = O == Own::Rows ? own : walked + e;
         i32 key = O == Own::Rows ? walked + e : own;
-        x[e] = R::slope(words, x[e], sequence, head + i32(u32(row) % S.group),
+        x[e] = R::slope(context, x[e], sequence, head + i32(u32(row) % S.group),
                         i32(u32(row) / S.group), key, queries, keys);
       }
     return x;
@@ -62,7 +77,7 @@ template <AttentionBackwardSpec S, Own O, class R> struct BackwardRegions {
       HK_UNROLL for (int e = 0; e < V; ++e) if (p[e] != 0.f) {
         i32 row = O == Own::Rows ? own : walked + e;
         i32 key = O == Own::Rows ? walked + e : own;
-        x[e] = R::weight(words, sequence, head + i32(u32(row) % S.group),
+        x[e] = R::weight(context, sequence, head + i32(u32(row) % S.group),
                          i32(u32(row) / S.group), key, queries, keys);
       }
     return x;

@@ -59,7 +59,7 @@ struct BackwardSoftmax : BackwardRegions<S, O, R> {
   using Args = AttentionBackwardArgs<S>;
   /// Rows have a base and a delta.
   static constexpr bool kNumbers = true;
-  /// Whether ds has another factor than p, which toFactors makes of scores.
+  /// Whether ds has another factor than p.
   static constexpr bool kFactors = false;
 
   HK_MEM BackwardSoftmax(const Args &a, const BackwardBlock &w)

@@ -117,12 +117,13 @@ private:
     using F = Vec<float, 1>;
     F base(Pairs::base(numbers, row)), delta(Pairs::delta(numbers, row));
     Pairs pairs(a, w);
-    F slope, s = backwardScore<S, 1, Regions>(a, F(product), slope);
-    F p =
-        Pairs::template weigh<1>(pairs.template scores<1>(s, w.first, i), base);
-    F factor = p;
-    if constexpr (Pairs::kFactors)
-      factor = pairs.template toFactors<1>(s, w.first, i);
+    F slope, p = backwardScore<S, 1, Regions>(a, F(product), slope), factor;
+    if constexpr (Pairs::kFactors) {
+      pairs.template weigh<1>(p, factor, w.first, i);
+    } else {
+      p = pairs.template scores<1>(p, w.first, i);
+      factor = p = Pairs::template weigh<1>(p, base);
+    }
     F weight = pairs.template weights<1>(Pairs::counts(p, factor), w.first, i);
     F moved = Pairs::template moved<1>(F(dp * weight[0]), delta);
     float dt = factor[0] * moved[0];
