@@ -340,8 +340,11 @@ private:
   struct Factors {
     float of[sizeof(Head::s) / sizeof(float)];
     int count = 0;
-    template <int V> HK_MEM void push(Vec<float, V> x) {
-      HK_UNROLL for (int e = 0; e < V; ++e) of[count++] = x[e];
+    /// Those from place `at` on, 0 outside [*lo, *hi) of the tile.
+    template <bool Masked, int V>
+    HK_MEM void push(Vec<float, V> x, int at, const int *lo, const int *hi) {
+      HK_UNROLL for (int e = 0; e < V; ++e) of[count++] =
+          !Masked || (at + e >= *lo && at + e < *hi) ? x[e] : 0.f;
     }
     HK_MEM void spread(Head &to) const {
       int at = 0;
@@ -352,18 +355,12 @@ private:
     }
   };
 
-  /// p, and the factors of ds, to what the region gives for such pairs.
-  HK_DEV void toRegionWeights(const Pairs &pairs, i32 first, Head &weights,
-                              const Head &factors, i32 j) {
+  /// p to what is not 0 where a pair counts.
+  HK_DEV void toCounts(Head &p, const Head &factors) {
     if constexpr (Pairs::kFactors)
       HK_UNROLL for (int i = 0; i < kScoreVectors; ++i)
           HK_UNROLL for (int n = 0; n < kScores; ++n)
-              weights.s[i][n] = Pairs::counts(weights.s[i][n], factors.s[i][n]);
-    weights.forEachScore(
-        [&](int i, int at, auto &x) __attribute__((always_inline)) {
-          constexpr int V = int(sizeof(x) / sizeof(float));
-          x = pairs.template weights<V>(x, first + Head::rowOf(i), j + at);
-        });
+              p.s[i][n] = Pairs::counts(p.s[i][n], factors.s[i][n]);
   }
 
   /// q . k to the slopes of the soft cap there.
@@ -387,12 +384,6 @@ private:
         lo[i] = owned.from[i] - j;
         hi[i] = owned.to[i] - j;
       }
-    auto mask = [&](int i, int at, auto &x) __attribute__((always_inline)) {
-      constexpr int V = int(sizeof(x) / sizeof(float));
-      if constexpr (Masked)
-        HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
-            at + e >= lo[i] && at + e < hi[i] ? x[e] : 0.f;
-    };
     auto capped = h;
     [[maybe_unused]] Factors made;
     h.forEachScore([&](int i, int at, auto &x) __attribute__((always_inline)) {
@@ -402,20 +393,26 @@ private:
       if constexpr (Pairs::kFactors) {
         Vec<float, V> factor;
         pairs.template weigh<V>(x, factor, first + Head::rowOf(i), j + at);
-        mask(i, at, factor);
-        made.template push<V>(factor);
+        made.template push<Masked, V>(factor, at, &lo[i], &hi[i]);
       } else {
         x = pairs.template scores<V>(x, first + Head::rowOf(i), j + at);
         x = Pairs::template weigh<V>(x, rowNumber<V>(owned.base, i, rows, at));
       }
-      mask(i, at, x);
+      if constexpr (Masked)
+        HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
+            at + e >= lo[i] && at + e < hi[i] ? x[e] : 0.f;
     });
     auto factors = h;
     if constexpr (Pairs::kFactors)
       made.spread(factors);
     auto weights = h;
     if constexpr (Regions::kWeight) {
-      toRegionWeights(pairs, first, weights, factors, j);
+      toCounts(weights, factors);
+      weights.forEachScore(
+          [&](int i, int at, auto &x) __attribute__((always_inline)) {
+            constexpr int V = int(sizeof(x) / sizeof(float));
+            x = pairs.template weights<V>(x, first + Head::rowOf(i), j + at);
+          });
       multiply(v, weights);
     }
     v.forEachScore([&](int i, int at, auto &x) __attribute__((always_inline)) {
