@@ -46,6 +46,15 @@ struct BackwardNone : BackwardRegions<S, O, R> {
       factor[e] = seen ? slope[0] : 0.f;
     }
   }
+  /// Without a branch for each pair, whose lanes would take scalar registers.
+  template <int V>
+  HK_MEM Vec<float, V> weights(Vec<float, V> counts, i32 own,
+                               i32 walked) const {
+    Vec<float, V> one(1.f);
+    Vec<float, V> x =
+        BackwardRegions<S, O, R>::template weights<V>(one, own, walked);
+    return counts == Vec<float, V>(0.f) ? one : x;
+  }
   template <int V> HK_DEV Vec<float, V> moved(Vec<float, V> dp, Vec<float, V>) {
     return dp;
   }
