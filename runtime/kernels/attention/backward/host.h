@@ -262,8 +262,10 @@ private:
       }
       f32x16 weight = pairs.template weights<16>(Pairs::counts(x, factor),
                                                  w.first + r, i32(j) + e);
-      y = factor * Pairs::template moved<16>(y * weight, delta) *
-          (ForBias ? f32x16(1.f) : slope);
+      if constexpr (Pairs::kNumbers)
+        y = factor * (y * weight - delta) * (ForBias ? f32x16(1.f) : slope);
+      else
+        y = factor * (y * weight) * slope;
       x *= weight;
       y = at >= lo ? y : f32x16(0.f);
       y = at < hi ? y : f32x16(0.f);
