@@ -19,13 +19,14 @@ namespace hk {
 
 constexpr double hostGemmMicroseconds(const Target &target,
                                       const GemmTile &tile,
+                                      const GemmShapeClass &shape,
                                       const GemmSize &size, double blocks,
                                       double columns) {
   // Clocks of one core. 32 multiply-adds per clock; packing costs about 0.15
   // clocks per element of A, 0.45 of B (it is transposed); a skinny product
-  // streams B at about 24 bytes per clock and reads it once per 4 rows. The
-  // last tile of rows may have few: threads take blocks as they come, so a
-  // round is as long as the mean block.
+  // streams B at about 24 bytes per clock, decodes 4 codes of it per clock, and
+  // reads it once per 4 rows. The last tile of rows may have few: threads take
+  // blocks as they come, so a round is as long as the mean block.
   int64_t whole = size.m / tile.bm, rest = size.m % tile.bm;
   double tiles = costMax(double(whole + (rest > 0 ? 1 : 0)), 1);
   double rows = double(size.m) / tiles;
@@ -33,10 +34,11 @@ constexpr double hostGemmMicroseconds(const Target &target,
       (double(whole) * ceilDiv(tile.bm, 12) + ceilDiv(double(rest), 12)) * 12 /
       tiles;
   double k = double(size.k);
+  bool codes = size.bytesB <= 1 && shape.operand != DType::I8;
+  double element = costMax(size.bytesB / 24, codes ? 0.25 : 0);
   double perBlock =
       isHostSkinny(target, tile)
-          ? columns * k *
-                    costMax(size.bytesB / 24 * ceilDiv(rows, 4), rows / 14) +
+          ? columns * k * costMax(element * ceilDiv(rows, 4), rows / 14) +
                 rows * k
           : multiplied * columns * k / 28 + rows * k * 0.15 +
                 columns * k * 0.45;
@@ -173,7 +175,7 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   double blocks = ceilDiv(double(size.m), tile.bm) *
                   ceilDiv(double(size.n), columns) * double(size.batches);
   if (target.arch == Arch::Host)
-    return hostGemmMicroseconds(target, tile, size, blocks, columns);
+    return hostGemmMicroseconds(target, tile, shape, size, blocks, columns);
 
   double units = target.computeUnits;
   double steps = ceilDiv(double(size.k), tile.bk);

@@ -347,6 +347,7 @@ inline constexpr GemmTileRow kGemmTilesHost[] = {
     {96, 128, 512, 1, 1, 1, true, true},
     {8, 32, 8192, 1, 1, 1, true, false},
     {8, 64, 8192, 1, 1, 1, true, false},
+    {8, 96, 8192, 1, 1, 1, true, false},
     {8, 128, 8192, 1, 1, 1, true, false},
     {8, 256, 8192, 1, 1, 1, true, false},
 };
