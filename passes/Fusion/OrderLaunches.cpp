@@ -135,8 +135,9 @@ public:
       mostSize = version.getAtMost();
   }
 
-  /// Returns how many launches became a problem of another one.
-  int64_t run(Report report) {
+  /// Returns how many launches became a problem of another one, or fails with
+  /// an error.
+  FailureOr<int64_t> run(Report report) {
     std::vector<Offer> offers;
     std::vector<Run> runs;
     for (LaunchOp launch : function.getBody().front().getOps<LaunchOp>()) {
@@ -147,7 +148,9 @@ public:
     llvm::erase_if(runs,
                    [](const Run &run) { return run.launches.size() < 2; });
     double least = leastSaved(offers);
-    std::optional<Host> host = findHost(runs);
+    std::optional<Host> host;
+    if (failed(findHost(runs, host)))
+      return failure();
     double cost = host ? host->microseconds : target.launchMicroseconds;
     bool pays = least > cost + (host ? 0 : ::hk::kOrderedFunctionMicroseconds);
     for (Offer &offer : offers) {
@@ -167,7 +170,8 @@ public:
       fewer += int64_t(run.launches.size()) - 1;
     for (ArrayRef<Run> rest = runs; !rest.empty();
          rest = rest.drop_front(std::min(rest.size(), kMostZeroed)), host = {})
-      replace(rest.take_front(kMostZeroed), host);
+      if (failed(replace(rest.take_front(kMostZeroed), host)))
+        return failure();
     return fewer;
   }
 
@@ -245,21 +249,20 @@ private:
   }
 
   /// The kernel that zeroes the words of up to `count` launches.
-  KernelOp zeroKernelOf(size_t count) {
+  FailureOr<KernelOp> zeroKernelOf(size_t count) {
     int64_t words = int64_t(std::min(count, kMostZeroed)) * ::hk::kOrderWords;
-    FailureOr<KernelOp> zero =
-        zeroKernel(words, "words", target, symbols, function.getLoc(), log);
-    if (failed(zero))
-      llvm::report_fatal_error("no tile for a row of zeros");
-    return *zero;
+    return zeroKernel(words, "words", target, symbols, function.getLoc(), log);
   }
 
   /// The last launch in front of the runs that may zero their words as well, in
-  /// less time than a launch takes.
-  std::optional<Host> findHost(ArrayRef<Run> runs) {
+  /// less time than a launch takes: `host`, if there is one.
+  LogicalResult findHost(ArrayRef<Run> runs, std::optional<Host> &host) {
     if (runs.empty())
-      return std::nullopt;
-    KernelOp zero = zeroKernelOf(runs.size());
+      return success();
+    FailureOr<KernelOp> made = zeroKernelOf(runs.size());
+    if (failed(made))
+      return failure();
+    KernelOp zero = *made;
     const Family &family = familyOf(zero.getFamily());
     double apart =
         family.getMicroseconds(zero, variantFor(zero, {}), target, {});
@@ -279,19 +282,23 @@ private:
       JointMember first{kernel, names.add(kernel, Run{{launch}, kernel})};
       JointChoice choice =
           besides.get({first, JointMember{zero, {}}}, mostSize);
-      if (choice.verdict.accepted())
-        return Host{launch, choice.kernel,
-                    apart - *llvm::min_element(choice.saved)};
+      if (!choice.verdict.accepted())
+        continue;
+      host =
+          Host{launch, choice.kernel, apart - *llvm::min_element(choice.saved)};
+      return success();
     }
-    return std::nullopt;
+    return success();
   }
 
   /// Memory of the words of `runs`, zero when the first one begins.
-  Value zeroedWords(ArrayRef<Run> runs, std::optional<Host> host) {
+  FailureOr<Value> zeroedWords(ArrayRef<Run> runs, std::optional<Host> host) {
     LaunchOp before = host ? host->launch : runs.front().launches.front();
     OpBuilder builder(before);
     Location loc = function.getLoc();
-    KernelOp zero = zeroKernelOf(runs.size());
+    FailureOr<KernelOp> zero = zeroKernelOf(runs.size());
+    if (failed(zero))
+      return failure();
     Value all = memref::AllocOp::create(
         builder, loc,
         MemRefType::get({int64_t(runs.size()) * ::hk::kOrderWords},
@@ -303,7 +310,7 @@ private:
       loc = before.getLoc();
     }
     outs.push_back(all);
-    KernelOp kernel = host ? host->joint : zero;
+    KernelOp kernel = host ? host->joint : *zero;
     LaunchOp::create(builder, loc, TypeRange(), kernel.getSymName(), inputs,
                      outs, SmallVector<bool>(outs.size(), false));
     if (host)
@@ -311,8 +318,10 @@ private:
     return all;
   }
 
-  void replace(ArrayRef<Run> runs, std::optional<Host> host) {
-    Value all = zeroedWords(runs, host);
+  LogicalResult replace(ArrayRef<Run> runs, std::optional<Host> host) {
+    FailureOr<Value> all = zeroedWords(runs, host);
+    if (failed(all))
+      return failure();
     OpBuilder builder(function.getContext());
     Location loc = function.getLoc();
     for (auto [index, run] : llvm::enumerate(runs)) {
@@ -322,7 +331,7 @@ private:
       for (LaunchOp launch : run.launches)
         locations.push_back(launch.getLoc());
       Value own = memref::SubViewOp::create(
-          builder, loc, all,
+          builder, loc, *all,
           SmallVector<OpFoldResult>{
               builder.getIndexAttr(int64_t(index) * ::hk::kOrderWords)},
           SmallVector<OpFoldResult>{builder.getIndexAttr(::hk::kOrderWords)},
@@ -338,6 +347,7 @@ private:
       for (LaunchOp launch : run.launches)
         launch.erase();
     }
+    return success();
   }
 
   func::FuncOp function;
@@ -367,16 +377,21 @@ struct HKOrderLaunches
     JointKernels kernels(*target, symbols, /*ordered=*/true, decisions);
     JointKernels besides(*target, symbols, /*ordered=*/false, decisions);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
-      if (function.isPublic() && !function.isExternal())
-        numOrdered += FunctionOrder(function, *target, symbols, kernels,
-                                    besides, decisions)
-                          .run([&](LaunchOp launch, LaunchOp other,
-                                   const Verdict &verdict) {
-                            reportJoint({"hk-order-launches", "NotOrdered",
-                                         "wait in the launch of",
-                                         "it needs what that makes"},
-                                        launch, other, verdict, decisions);
-                          });
+      if (function.isPublic() && !function.isExternal()) {
+        FailureOr<int64_t> ordered =
+            FunctionOrder(function, *target, symbols, kernels, besides,
+                          decisions)
+                .run([&](LaunchOp launch, LaunchOp other,
+                         const Verdict &verdict) {
+                  reportJoint({"hk-order-launches", "NotOrdered",
+                               "wait in the launch of",
+                               "it needs what that makes"},
+                              launch, other, verdict, decisions);
+                });
+        if (failed(ordered))
+          return signalPassFailure();
+        numOrdered += *ordered;
+      }
     eraseUnlaunched(getOperation(), symbols);
   }
 
