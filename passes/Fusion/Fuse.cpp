@@ -47,6 +47,9 @@ private:
   LogicalResult place(Operation *op, FusionTable &table,
                       const PreparedBlock &prepared,
                       const FusionContext &context, DecisionLog &decisions);
+  SmallVector<FusionTable::GroupId>
+  kernelsToJoin(Operation *op, Operation *boundTo, const FusionTable &table,
+                const PreparedBlock &prepared) const;
   void mergeIndependent(FusionTable &table, DecisionLog &decisions);
   void takeInProducers(Operation *op, FusionTable::GroupId reader,
                        FusionTable &table, Decision &decision);
@@ -211,6 +214,35 @@ void HKFuse::refuse(Operation *op, const Candidate &candidate) {
       << remark::metric("With", candidate.what);
 }
 
+/// The view that `op` reads and memory cannot hold, if there is one: only the
+/// kernel of what it is a view of can compute `op`.
+static Operation *boundOperandOf(Operation *op, const PreparedBlock &prepared) {
+  Operation *bound = nullptr;
+  for (Value operand : op->getOperands())
+    if (Operation *def = operand.getDefiningOp();
+        def && prepared.bound.contains(def))
+      bound = def;
+  return bound;
+}
+
+/// The kernels that `op` is offered to, each of which makes an operand of it.
+SmallVector<FusionTable::GroupId>
+HKFuse::kernelsToJoin(Operation *op, Operation *boundTo,
+                      const FusionTable &table,
+                      const PreparedBlock &prepared) const {
+  if (boundTo)
+    return {*table.producerOf(boundTo->getResult(0))};
+  if (disable)
+    return {};
+  SmallVector<FusionTable::GroupId> producers = table.producersOf(op);
+  if (prepared.sources.contains(op))
+    llvm::erase_if(producers, [&](FusionTable::GroupId id) {
+      const Family *family = table.get(id).family;
+      return !family || family->getKind() != FamilyKind::rowwise;
+    });
+  return producers;
+}
+
 LogicalResult HKFuse::place(Operation *op, FusionTable &table,
                             const PreparedBlock &prepared,
                             const FusionContext &context,
@@ -225,22 +257,9 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
       decision.chosen = decision.candidates.size() - 1;
     decisions.add(std::move(decision));
   };
-  // A view that memory cannot hold leaves no choice.
-  Operation *boundTo = nullptr;
-  for (Value operand : op->getOperands())
-    if (Operation *def = operand.getDefiningOp();
-        def && prepared.bound.contains(def))
-      boundTo = def;
-  SmallVector<FusionTable::GroupId> producers = table.producersOf(op);
-  if (boundTo)
-    producers = {*table.producerOf(boundTo->getResult(0))};
-  else if (disable)
-    producers.clear();
-  else if (prepared.sources.contains(op))
-    llvm::erase_if(producers, [&](FusionTable::GroupId id) {
-      const Family *family = table.get(id).family;
-      return !family || family->getKind() != FamilyKind::rowwise;
-    });
+  Operation *boundTo = boundOperandOf(op, prepared);
+  SmallVector<FusionTable::GroupId> producers =
+      kernelsToJoin(op, boundTo, table, prepared);
   SmallVector<Operation *> refusing;
   for (FusionTable::GroupId id : producers) {
     const FusionGroup &group = table.get(id);
