@@ -361,6 +361,41 @@ static LogicalResult evaluateChunkState(Operation *operation,
   return success();
 }
 
+/// Column `c` of the transition of `chunk` times the one of all chunks in front
+/// of it in the segment, which `column` holds.
+static void stepTransition(ChunkTransitionOp op, const Chunks &chunks,
+                           ::hk::DType dtype, const Chunk &chunk, int64_t head,
+                           int64_t c, SmallVectorImpl<Noisy> &column) {
+  auto keys = int64_t(column.size());
+  int64_t values = sizeOf(op.getU(), 0);
+  int64_t share = sizeOf(op.getU(), 1) / sizeOf(op.getKey(), 1);
+  SmallVector<Noisy> start;
+  for (Noisy x : column)
+    start.push_back(twiceAsLong(dtype, x));
+  Noisy all = chunks.expOf(op.getDecay(), head, chunk.end - 1);
+  SmallVector<F32Sum> sums(keys);
+  for (int64_t k = 0; k < keys; ++k)
+    addProduct(sums[k], column[k], all);
+  for (int64_t i = chunk.begin; i < chunk.end; ++i) {
+    Vector w = chunks.vector(op.getW(), i, head);
+    F32Sum sum;
+    for (int64_t k = 0; k < keys; ++k)
+      addProduct(sum, w[k], start[k]);
+    Noisy product = sum.noisy(), u;
+    if (c < values)
+      u = chunks.vector(op.getU(), i, head)[c];
+    Noisy left = plusF32(u, {-product.value, product.sigma, product.jump});
+    Noisy late = twiceAsLong(
+        dtype,
+        timesF32(left, chunks.decayed(op.getDecay(), head, chunk.end - 1, i)));
+    Vector key = chunks.vector(op.getKey(), i, head / share);
+    for (int64_t k = 0; k < keys; ++k)
+      addProduct(sums[k], key[k], late);
+  }
+  for (int64_t k = 0; k < keys; ++k)
+    column[k] = sums[k].noisy();
+}
+
 static LogicalResult evaluateChunkTransition(Operation *operation,
                                              const Operands &in, Results &out) {
   auto op = cast<ChunkTransitionOp>(operation);
@@ -370,39 +405,10 @@ static LogicalResult evaluateChunkTransition(Operation *operation,
     return failure();
   int64_t heads = sizeOf(op.getU(), 1), values = sizeOf(op.getU(), 0);
   int64_t keys = sizeOf(op.getKey(), 0);
-  int64_t share = heads / sizeOf(op.getKey(), 1), columns = values + keys;
-  int64_t sequences = chunks.sequences().size();
+  int64_t columns = values + keys, sequences = chunks.sequences().size();
   ::hk::DType dtype = in.of(op.getKey()).dtype;
   ResultBuilder result(::hk::DType::F32,
                        {segments - 1, sequences, heads, keys, columns});
-  auto step = [&](const Chunk &chunk, int64_t head, int64_t c,
-                  SmallVectorImpl<Noisy> &column) {
-    SmallVector<Noisy> start;
-    for (Noisy x : column)
-      start.push_back(twiceAsLong(dtype, x));
-    Noisy all = chunks.expOf(op.getDecay(), head, chunk.end - 1);
-    SmallVector<F32Sum> sums(keys);
-    for (int64_t k = 0; k < keys; ++k)
-      addProduct(sums[k], column[k], all);
-    for (int64_t i = chunk.begin; i < chunk.end; ++i) {
-      Vector w = chunks.vector(op.getW(), i, head);
-      F32Sum sum;
-      for (int64_t k = 0; k < keys; ++k)
-        addProduct(sum, w[k], start[k]);
-      Noisy product = sum.noisy(), u;
-      if (c < values)
-        u = chunks.vector(op.getU(), i, head)[c];
-      Noisy left = plusF32(u, {-product.value, product.sigma, product.jump});
-      Noisy late =
-          twiceAsLong(dtype, timesF32(left, chunks.decayed(op.getDecay(), head,
-                                                           chunk.end - 1, i)));
-      Vector key = chunks.vector(op.getKey(), i, head / share);
-      for (int64_t k = 0; k < keys; ++k)
-        addProduct(sums[k], key[k], late);
-    }
-    for (int64_t k = 0; k < keys; ++k)
-      column[k] = sums[k].noisy();
-  };
   for (const TokenSequence &sequence : chunks.sequences().all()) {
     int64_t each = chunksOfSegment(sequence, size, segments);
     for (int64_t s = 0; s + 1 < segments; ++s)
@@ -413,7 +419,7 @@ static LogicalResult evaluateChunkTransition(Operation *operation,
             column[c - values] = {1, 0};
           chunks.forEach(sequence, [&](const Chunk &chunk) {
             if (chunk.index / each == s)
-              step(chunk, head, c, column);
+              stepTransition(op, chunks, dtype, chunk, head, c, column);
           });
           int64_t first =
               ((s * sequences + sequence.number) * heads + head) * keys;

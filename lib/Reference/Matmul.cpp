@@ -120,6 +120,29 @@ static Noisy applyScales(Noisy sum, Noisy a, Noisy b) {
   return {value, hypot2(inherited, 2 * kUnit * std::fabs(value)), jump};
 }
 
+/// Adds to `sums` the products of a tile's rows and columns, which begin at m0
+/// and n0, over k from c0 to c1.
+static void addProducts(const Product &p, const Matrix &a, const Matrix &b,
+                        int64_t m0, int64_t n0, int64_t columns, int64_t c0,
+                        int64_t c1, std::vector<Sums> &sums) {
+  auto rows = int64_t(sums.size());
+  for (int64_t k = c0; k < c1; k += kStep)
+    for (int64_t r = 0; r < rows; ++r)
+      accumulate(sums[r], &a.values[(m0 + r) * p.k + k],
+                 a.errors.empty() ? nullptr : &a.errors[(m0 + r) * p.k + k],
+                 &b.values[k * p.n + n0],
+                 b.errors.empty() ? nullptr : &b.errors[k * p.n + n0],
+                 std::min(kStep, c1 - k), p.n, columns);
+  if (a.jumps.empty() && b.jumps.empty())
+    return;
+  for (int64_t r = 0; r < rows; ++r)
+    findJumps(sums[r], &a.values[(m0 + r) * p.k + c0],
+              a.jumps.empty() ? nullptr : &a.jumps[(m0 + r) * p.k + c0],
+              &b.values[c0 * p.n + n0],
+              b.jumps.empty() ? nullptr : &b.jumps[c0 * p.n + n0], c1 - c0, p.n,
+              columns);
+}
+
 /// The result's matrix number `at` is the product of `slice` of batch `batch`.
 static void computeTile(const Product &p, Slice slice, const Matrix &a,
                         const Matrix &b, int64_t batchA, int64_t batchB,
@@ -141,20 +164,7 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
     int64_t c1 = std::min(slice.end, c0 + p.chunk);
     for (Sums &s : sums)
       s.clear();
-    for (int64_t k = c0; k < c1; k += kStep)
-      for (int64_t r = 0; r < rows; ++r)
-        accumulate(sums[r], &a.values[(m0 + r) * p.k + k],
-                   a.errors.empty() ? nullptr : &a.errors[(m0 + r) * p.k + k],
-                   &b.values[k * p.n + n0],
-                   b.errors.empty() ? nullptr : &b.errors[k * p.n + n0],
-                   std::min(kStep, c1 - k), p.n, columns);
-    if (!a.jumps.empty() || !b.jumps.empty())
-      for (int64_t r = 0; r < rows; ++r)
-        findJumps(sums[r], &a.values[(m0 + r) * p.k + c0],
-                  a.jumps.empty() ? nullptr : &a.jumps[(m0 + r) * p.k + c0],
-                  &b.values[c0 * p.n + n0],
-                  b.jumps.empty() ? nullptr : &b.jumps[c0 * p.n + n0], c1 - c0,
-                  p.n, columns);
+    addProducts(p, a, b, m0, n0, columns, c0, c1, sums);
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t j = 0; j < columns; ++j) {
         Noisy v = finish(p, sums[r], j, c1 - c0);

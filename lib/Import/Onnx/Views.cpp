@@ -269,46 +269,64 @@ static FailureOr<Tensor> backwards(Node &node, const Tensor &x, int64_t axis,
   return gatherAlong(node, x, axis, indices);
 }
 
-static LogicalResult slice(Node &node) {
+namespace {
+/// What a Slice cuts out of its input: of each of some axes, which are not
+/// negative, every steps[i]-th element from begins[i] up to ends[i].
+struct Cuts {
+  SmallVector<Size> begins, ends;
+  SmallVector<int64_t> axes, steps;
+};
+} // namespace
+
+static FailureOr<Cuts> cutsOf(Node &node) {
   int64_t rank = node.input(0).shape.size();
   HK_TRY(begins, node.sizes(1, "starts"));
   HK_TRY(ends, node.sizes(2, "ends"));
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(
-                           0, std::min<int64_t>(rank, begins.size()))),
-                       steps(begins.size(), 1);
+  Cuts cuts{SmallVector<Size>(begins), SmallVector<Size>(ends),
+            llvm::to_vector(
+                llvm::seq<int64_t>(0, std::min<int64_t>(rank, begins.size()))),
+            SmallVector<int64_t>(begins.size(), 1)};
   if (node.has(3)) {
     HK_TRY(given, node.integers(3, "axes"));
-    axes = given;
+    cuts.axes = given;
   }
   if (node.has(4)) {
     HK_TRY(given, node.integers(4, "steps"));
-    steps = given;
+    cuts.steps = given;
   }
-  if (ends.size() != begins.size() || axes.size() != begins.size() ||
-      steps.size() != begins.size())
+  if (ends.size() != begins.size() || cuts.axes.size() != begins.size() ||
+      cuts.steps.size() != begins.size())
     return node.error() << "expected as many ends, axes and steps as starts, "
                         << begins.size() << ", but got " << ends.size() << ", "
-                        << axes.size() << " and " << steps.size();
+                        << cuts.axes.size() << " and " << cuts.steps.size();
+  for (int64_t &given : cuts.axes) {
+    HK_TRY(axis, node.axis(given, rank));
+    given = axis;
+  }
+  return cuts;
+}
+
+static LogicalResult slice(Node &node) {
+  HK_TRY(cuts, cutsOf(node));
+  auto &[begins, ends, axes, steps] = cuts;
   const Item &item = node.input(0);
   SmallVector<StridedDim> known;
-  for (auto [i, given] : llvm::enumerate(axes)) {
-    HK_TRY(axis, node.axis(given, rank));
+  for (auto [i, axis] : llvm::enumerate(axes))
     if (auto dim =
             stridedDim(axis, item.shape[axis], begins[i], ends[i], steps[i]))
       known.push_back(*dim);
-  }
   if (known.size() == axes.size())
     if (auto done = slicedIntegers(node, known))
       return *done;
   auto integers = node.graph.integersOf(item);
-  bool ofSizes = integers && !item.tensor && rank == 1 && item.integers;
+  bool ofSizes =
+      integers && !item.tensor && item.shape.size() == 1 && item.integers;
   Tensor made;
   if (!ofSizes) {
     HK_TRY(x, node.tensor(0));
     made = x;
   }
-  for (auto [i, given] : llvm::enumerate(axes)) {
-    HK_TRY(axis, node.axis(given, rank));
+  for (auto [i, axis] : llvm::enumerate(axes)) {
     if (!ofSizes && steps[i] < 0) {
       HK_TRY(turned, backwards(node, made, axis, begins[i], ends[i], steps[i]));
       made = turned;
