@@ -152,31 +152,13 @@ constexpr double flightGemmMicroseconds(const Target &target,
          (costMax(compute, memory) + kNotHidden * shorter) / 1e3;
 }
 
-/// One launch of `given` with `tile`.
-constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
-                                  const GemmShapeClass &shape,
-                                  const GemmSize &given) {
-  if (const FlightCalibration *flight = flightCalibration(target))
-    return flightGemmMicroseconds(target, *flight, tile, shape, given);
-  if (tile.loop == GemmLoop::WarpSpecialised)
-    return warpSpecialisedMicroseconds(target, tile, shape, given);
-  GemmSize size = withBlocksAsBatches(given);
-  if (isGroupedSkinny(tile))
-    return groupedSkinnyMicroseconds(target, tile, shape, size);
-  if (tile.loop == GemmLoop::Skinny)
-    return skinnyMicroseconds(target, tile, shape, size);
-  if (tile.loop == GemmLoop::SkinnyCodes)
-    return skinnyCodesMicroseconds(target, tile, shape, size);
-  if (tile.loop == GemmLoop::StreamedCodes)
-    return streamedCodesMicroseconds(target, tile, shape, size);
-  if (tile.loop == GemmLoop::RegisterCells)
-    return registerCellsMicroseconds(target, tile, shape, size);
+/// A product in blocks on a GPU of which less is known.
+constexpr double blocksGemmMicroseconds(const Target &target,
+                                        const GemmTile &tile,
+                                        const GemmShapeClass &shape,
+                                        const GemmSize &size) {
   double columns = gemmColumns(tile, shape.pair);
-  double blocks = ceilDiv(double(size.m), tile.bm) *
-                  ceilDiv(double(size.n), columns) * double(size.batches);
-  if (target.arch == Arch::Host)
-    return hostGemmMicroseconds(target, tile, shape, size, blocks, columns);
-
+  double blocks = gemmBlocks(target, tile, shape, size).blocks;
   double units = target.computeUnits;
   double steps = ceilDiv(double(size.k), tile.bk);
   double k = steps * tile.bk;
@@ -222,6 +204,32 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                       ? Sm90Calibration::kColumnsInBlocks
                       : 1;
   return target.launchMicroseconds + longer * costMax(compute, memory);
+}
+
+/// One launch of `given` with `tile`.
+constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
+                                  const GemmShapeClass &shape,
+                                  const GemmSize &given) {
+  if (const FlightCalibration *flight = flightCalibration(target))
+    return flightGemmMicroseconds(target, *flight, tile, shape, given);
+  if (tile.loop == GemmLoop::WarpSpecialised)
+    return warpSpecialisedMicroseconds(target, tile, shape, given);
+  GemmSize size = withBlocksAsBatches(given);
+  if (isGroupedSkinny(tile))
+    return groupedSkinnyMicroseconds(target, tile, shape, size);
+  if (tile.loop == GemmLoop::Skinny)
+    return skinnyMicroseconds(target, tile, shape, size);
+  if (tile.loop == GemmLoop::SkinnyCodes)
+    return skinnyCodesMicroseconds(target, tile, shape, size);
+  if (tile.loop == GemmLoop::StreamedCodes)
+    return streamedCodesMicroseconds(target, tile, shape, size);
+  if (tile.loop == GemmLoop::RegisterCells)
+    return registerCellsMicroseconds(target, tile, shape, size);
+  if (target.arch == Arch::Host)
+    return hostGemmMicroseconds(target, tile, shape, size,
+                                gemmBlocks(target, tile, shape, size).blocks,
+                                gemmColumns(tile, shape.pair));
+  return blocksGemmMicroseconds(target, tile, shape, size);
 }
 
 } // namespace hk

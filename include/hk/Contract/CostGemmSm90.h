@@ -41,22 +41,32 @@ constexpr double fetchMicroseconds(const GemmTile &tile, const GemmSize &size,
   return bytes / asked * Sm90Calibration::kFetchMicroseconds;
 }
 
-/// A warp-specialised product: rounds of tiles over the clusters that the chip
-/// holds.
-constexpr double warpSpecialisedMicroseconds(const Target &target,
-                                             const GemmTile &tile,
-                                             const GemmShapeClass &shape,
-                                             const GemmSize &size) {
+/// Bytes in a microsecond that the copy engine brings from memory.
+constexpr double bulkRate(const Target &target) {
+  return target.memoryGBps * 1e3 * Sm90Calibration::kBulkMemory;
+}
+
+/// Whether a product is one matrix of 16 bits.
+constexpr bool isPlain16(const GemmShapeClass &shape) {
+  return !shape.grouped && info(shape.operand).bits == 16;
+}
+
+/// Whether rows of a few groups are multiplied where the loop for few rows may
+/// be as well.
+constexpr bool isBesideSkinny(const GemmShapeClass &shape,
+                              const GemmSize &size) {
+  return size.fewGroups && shape.byBounds && !shape.scaled;
+}
+
+/// Clocks of one of `tiles` tiles of a warp-specialised product: its steps, and
+/// its end.
+constexpr double warpSpecialisedClocks(const Target &target,
+                                       const GemmTile &tile,
+                                       const GemmShapeClass &shape,
+                                       const GemmSize &size, double tiles) {
   using C = Sm90Calibration;
-  double columns = gemmColumns(tile, shape.pair);
-  double rowTiles = size.block
-                        ? double(tilesOfRuns(size.m, tile.bm, size.block))
-                        : ceilDiv(double(size.m), tile.bm * tile.cluster);
-  double columnTiles = ceilDiv(double(size.n), columns) * double(size.batches);
-  int64_t clusters = residentClusters(target, tile.cluster);
-  double rounds = ceilDiv(rowTiles * columnTiles, double(clusters));
   double width = instructionColumns(tile, size.m);
-  bool plain = !shape.grouped && info(shape.operand).bits == 16;
+  bool plain = isPlain16(shape);
   double narrow = plain ? C::kPlainNarrow : C::kNarrow;
   double step = 4.0 * width * (1 + narrow * (256 - width) / 256);
   if (shape.scaled)
@@ -72,19 +82,37 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   // A stage of 16 bits takes twice as long to multiply; its widths were chosen
   // by what they took.
   if (!shape.grouped && info(shape.operand).bits == 8)
-    step = costMax(step, clocksFromCache(target, tile, rowTiles * columnTiles));
+    step = costMax(step, clocksFromCache(target, tile, tiles));
   if (shape.powersOfCodes)
     step = costMax(step, kDecodeClocks * tile.bn);
   bool least = shape.grouped && tile.bn == 64;
   if (least)
     step = costMax(step, kLeastStageClocks);
   double end = least ? kLeastTileClocks : C::kEpilogueClocks * tile.bn / 256;
-  bool besideSkinny = size.fewGroups && shape.byBounds && !shape.scaled;
-  if (besideSkinny)
+  if (isBesideSkinny(shape, size)) {
     end = costMax(end, kLeastTileClocks);
-  if (besideSkinny && isFp8(shape.operand))
-    step = costMax(step, kFewFoldClocks);
-  double clocks = ceilDiv(double(size.k), tile.bk) * step + end;
+    if (isFp8(shape.operand))
+      step = costMax(step, kFewFoldClocks);
+  }
+  return ceilDiv(double(size.k), tile.bk) * step + end;
+}
+
+/// A warp-specialised product: rounds of tiles over the clusters that the chip
+/// holds.
+constexpr double warpSpecialisedMicroseconds(const Target &target,
+                                             const GemmTile &tile,
+                                             const GemmShapeClass &shape,
+                                             const GemmSize &size) {
+  using C = Sm90Calibration;
+  double columns = gemmColumns(tile, shape.pair);
+  double rowTiles = size.block
+                        ? double(tilesOfRuns(size.m, tile.bm, size.block))
+                        : ceilDiv(double(size.m), tile.bm * tile.cluster);
+  double columnTiles = ceilDiv(double(size.n), columns) * double(size.batches);
+  int64_t clusters = residentClusters(target, tile.cluster);
+  double rounds = ceilDiv(rowTiles * columnTiles, double(clusters));
+  double clocks =
+      warpSpecialisedClocks(target, tile, shape, size, rowTiles * columnTiles);
   double compute =
       rounds * clocks / C::kClocksPerMicrosecond + kMemoryMicroseconds;
   // Tiles of groups follow each other, so that all units read all the time.
@@ -93,6 +121,7 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   double rows = shape.grouped ? rowsFromCache(tile, size.m)
                               : rowTiles * (tile.bm * tile.cluster + tile.bn);
   bool lines = size.k * info(shape.operand).bits / 8 % C::kLineBytes == 0;
+  bool plain = isPlain16(shape);
   double cache = plain && lines ? C::kPlainCacheBytes : C::kCacheBytes;
   bool fromCache = shape.scaled || (shape.gathered && isFp8(shape.operand));
   if (!shape.grouped || (fromCache && size.block == 0))
@@ -104,7 +133,8 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   if (size.fewGroups)
     memory = tilesFromMemory(gemmBytes(shape, size), rowTiles * columnTiles,
                              double(clusters), target.memoryGBps * 1e3 * share,
-                             besideSkinny ? kUnitBytesOfFew : kUnitBytes);
+                             isBesideSkinny(shape, size) ? kUnitBytesOfFew
+                                                         : kUnitBytes);
   double apart = shape.grouped ? C::kGroupsApart * (compute + memory) : 0;
   return target.launchMicroseconds + costMax(compute, memory) + apart;
 }
@@ -140,11 +170,10 @@ constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
                                     const GemmShapeClass &shape,
                                     const GemmSize &size) {
   using C = Sm90Calibration;
-  double columns = gemmColumns(tile, shape.pair);
   double rowBlocks = ceilDiv(double(size.m), tile.bm);
-  double blocks = ceilDiv(double(size.n), columns) * tile.cluster * rowBlocks *
-                  double(size.batches);
-  double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
+  double blocks =
+      gemmBlocks(target, tile, shape, size).blocks * double(tile.cluster);
+  double rate = bulkRate(target);
   double bytesB = double(size.n) * (shape.pair ? 2 : 1) * double(size.k) *
                   size.bytesB * double(size.batches);
   double bytes = gemmBytes(shape, size) + (rowBlocks - 1) * bytesB;
@@ -182,22 +211,19 @@ constexpr double skinnyCodesMicroseconds(const Target &target,
                                          const GemmShapeClass &shape,
                                          const GemmSize &size) {
   using C = Sm90Calibration;
-  double rowBlocks = ceilDiv(double(size.m), tile.bm);
-  double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair));
   int64_t clusters = residentClusters(target, tile.cluster);
   double rounds =
-      ceilDiv(tiles * rowBlocks * double(size.batches), double(clusters));
+      ceilDiv(gemmBlocks(target, tile, shape, size).blocks, double(clusters));
   double codes = double(tile.bn) * double(size.k) / tile.cluster;
   int32_t fragments = tile.bm / 8;
   double slower = 1 + C::kCodesRows * (fragments - 1);
   double compute = rounds * codes * slower / C::kCodesPerUnit;
-  double bytes = gemmBytes(shape, size);
-  double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
+  double memory = gemmBytes(shape, size) / bulkRate(target);
   double splits = 0;
   for (int32_t s = tile.cluster; s > 1; s /= 2)
     splits += 1;
   return target.launchMicroseconds + C::kCodesMicroseconds +
-         splits * C::kSplitMicroseconds + costMax(bytes / rate, compute);
+         splits * C::kSplitMicroseconds + costMax(memory, compute);
 }
 
 /// The same by streamed_codes: every block streams its part of the codes.
@@ -212,10 +238,9 @@ constexpr double streamedCodesMicroseconds(const Target &target,
   double slower = 1 + C::kStreamedRows * (tile.bm / 16.0 - 1);
   double compute = ceilDiv(tiles, units) * tile.bn * double(size.k) * slower /
                    C::kStreamedPerUnit;
-  double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
   return target.launchMicroseconds + C::kCodesMicroseconds +
          C::kStreamedMicroseconds +
-         costMax(gemmBytes(shape, size) / rate, compute);
+         costMax(gemmBytes(shape, size) / bulkRate(target), compute);
 }
 
 /// Few rows of groups: the bytes, more of them for a unit that has a tile more
@@ -226,8 +251,7 @@ constexpr double groupedSkinnyMicroseconds(const Target &target,
                                            const GemmShapeClass &shape,
                                            const GemmSize &size) {
   using C = Sm90Calibration;
-  double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair)) *
-                 ceilDiv(double(size.m), tile.bm) * double(size.batches);
+  double tiles = gemmBlocks(target, tile, shape, size).blocks;
   double units = target.computeUnits;
   double rounds = ceilDiv(tiles, units * groupedSkinnyBlocks(tile));
   double steps = ceilDiv(double(size.k), tile.bk);
