@@ -187,6 +187,30 @@ static Expr pullAngle(Puller &p, RopeOp op, Value table, AffineExpr row,
           angles.depth};
 }
 
+/// `y` where there is a row of angles and `rotated` holds, else `x`.
+static Expr whereRotated(Puller &p, const ExistingRow &row, const Expr &rotated,
+                         const Expr &y, const Expr &x, Puller::Args position,
+                         int vec) {
+  CodeWriter &code = p.code();
+  if (!p.votes()) {
+    Expr defined = code.define(p.placeOf(y, position, vec), "v", y);
+    Expr turned = both(row.exists, rotated);
+    return turned ? choice(turned, defined, x) : defined;
+  }
+  // Tokens without a row are rare, elements that are not rotated are not.
+  auto whereFound = [&](const Expr &made) {
+    return row.exists ? call("mostly", {row.exists, made, x}, "float") : made;
+  };
+  if (!rotated)
+    return whereFound(code.define(p.placeOf(y, position, vec), "v", y));
+  // Whole chunks of a thread are not.
+  Expr made = code.declare("v", x.type, x.text);
+  code.openIf(rotated.text, Hoist::Never);
+  code.assign(made, whereFound(y));
+  code.close();
+  return made;
+}
+
 static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
   int64_t rotary = op.getRotarySize(), first = firstRotated(op);
   bool neox = op.getStyle() == RopeStyle::neox;
@@ -230,27 +254,9 @@ static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
     sum = cosine + call("rotatePairs", op.getInverse() ? -sine : sine);
   else
     sum = cosine + call("rotatePairs", x) * sin;
-  Expr y = rounded(elementTypeOf(op.getResult()), sum);
-  CodeWriter &code = p.code();
-  if (!p.votes()) {
-    y = code.define(p.placeOf(y, position, vec), "v", y);
-    Expr turned = both(row.exists, rotated);
-    return turned ? choice(turned, y, x) : y;
-  }
-  // Tokens without a row are rare, elements that are not rotated are not.
-  auto whereFound = [&](const Expr &made) {
-    return row.exists ? call("mostly", {row.exists, made, x}, "float") : made;
-  };
-  if (!rotated) {
-    y = code.define(p.placeOf(y, position, vec), "v", y);
-    return whereFound(y);
-  }
-  // Whole chunks of a thread are not.
-  Expr made = code.declare("v", x.type, x.text);
-  code.openIf(rotated.text, Hoist::Never);
-  code.assign(made, whereFound(y));
-  code.close();
-  return made;
+  return whereRotated(p, row, rotated,
+                      rounded(elementTypeOf(op.getResult()), sum), x, position,
+                      vec);
 }
 
 void mlir::hk::addRopePulls(PullTable &table) { table.add(pullRope); }

@@ -283,12 +283,57 @@ private:
 
 } // namespace
 
+static Verdict refuseDecoder(Operation *op, Reason reason, const Twine &why) {
+  return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
+}
+
+/// Whether a product can read operand `side`, which `op` makes, from what `op`
+/// reads.
+static Verdict checkDecoder(GemmPlan &gemm, Operation *op, GemmSide side) {
+  bool ofLhs = side == GemmSide::Lhs;
+  ProductOpInterface matmul = gemm.matmul;
+  if (isa<TransposeOp, DequantizeOp>(op)) {
+    GemmPlan with = gemm;
+    with.decoders[ofLhs ? 0 : 1] = op;
+    GemmOperand operand = with.operand(side);
+    if (isa<DequantizeOp>(op)) {
+      // Constants become a part of the kernel's body; decoders read memory.
+      for (Value value : {operand.data, operand.scale, operand.zeroPoint})
+        if (value && value.getDefiningOp<ConstantOp>())
+          return refuseDecoder(
+              op, Reason::UnsupportedShape,
+              "has constants where the product's kernel needs memory");
+      return Verdict::accept();
+    }
+    // A tile's rows run along its rows or along k.
+    int64_t last = int64_t(operand.order.size()) - 1;
+    if (operand.row != last && operand.k != last)
+      return refuseDecoder(op, Reason::UnsupportedShape,
+                           "makes matrices whose elements lie apart");
+    return Verdict::accept();
+  }
+  // Both results are the left operand and its scales, block by block along k.
+  if (!ofLhs || !gemm.operand(GemmSide::Lhs).isKContiguous() ||
+      matmul.getLhsScale() != op->getResult(1) ||
+      gemmDims(matmul).row != matmul.getLhsDim(MatmulDim::M))
+    return refuseDecoder(
+        op, Reason::UnsupportedShape,
+        "is taken in along k of the rows of a left operand only");
+  auto quantize = dyn_cast<QuantizeOp>(op);
+  if (quantize &&
+      (quantize.getGranularity() != Granularity::per_group ||
+       int64_t(quantize.getGroupSize()) != ::hk::kBlockScaleA.depth))
+    return refuseDecoder(op, Reason::NeedsWholeRow,
+                         "has other groups than the product's scales along k");
+  return Verdict::accept();
+}
+
 Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
                                 const FusionContext &context) {
   GemmPlan gemm = describeGemm(group);
   ProductOpInterface matmul = gemm.matmul;
   auto refuse = [&](Reason reason, const Twine &why) {
-    return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
+    return refuseDecoder(op, reason, why);
   };
   Value made = op->getResult(0);
   bool ofLhs = made == matmul.getLhs(), ofRhs = made == matmul.getRhs();
@@ -302,38 +347,10 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
     return refuse(Reason::OtherFamily, "is no operand's decoder");
   if (ofLhs == ofRhs)
     return refuse(Reason::UnsupportedShape, "makes no operand, or both");
-  if (isa<TransposeOp>(op)) {
-    // A tile's rows run along its rows or along k.
-    GemmPlan with = gemm;
-    with.decoders[ofLhs ? 0 : 1] = op;
-    GemmOperand operand = with.operand(ofLhs ? GemmSide::Lhs : GemmSide::Rhs);
-    int64_t last = int64_t(operand.order.size()) - 1;
-    if (operand.row != last && operand.k != last)
-      return refuse(Reason::UnsupportedShape,
-                    "makes matrices whose elements lie apart");
-  } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
-    // Constants become a part of the kernel's body; decoders read memory.
-    GemmPlan with = gemm;
-    with.decoders[ofLhs ? 0 : 1] = op;
-    GemmOperand operand = with.operand(ofLhs ? GemmSide::Lhs : GemmSide::Rhs);
-    for (Value value : {operand.data, operand.scale, operand.zeroPoint})
-      if (value && value.getDefiningOp<ConstantOp>())
-        return refuse(Reason::UnsupportedShape,
-                      "has constants where the product's kernel needs memory");
-  } else {
-    // Both results are the left operand and its scales, block by block along k.
-    if (!ofLhs || !gemm.operand(GemmSide::Lhs).isKContiguous() ||
-        matmul.getLhsScale() != op->getResult(1) ||
-        gemmDims(matmul).row != matmul.getLhsDim(MatmulDim::M))
-      return refuse(Reason::UnsupportedShape,
-                    "is taken in along k of the rows of a left operand only");
-    auto quantize = dyn_cast<QuantizeOp>(op);
-    if (quantize &&
-        (quantize.getGranularity() != Granularity::per_group ||
-         int64_t(quantize.getGroupSize()) != ::hk::kBlockScaleA.depth))
-      return refuse(Reason::NeedsWholeRow,
-                    "has other groups than the product's scales along k");
-  }
+  if (Verdict reads =
+          checkDecoder(gemm, op, ofLhs ? GemmSide::Lhs : GemmSide::Rhs);
+      !reads.accepted())
+    return reads;
   gemm.decoders[ofLhs ? 0 : 1] = op;
   if (!canAlternate(gemm))
     return refuse(Reason::UnsupportedShape,

@@ -151,6 +151,8 @@ private:
   void bindSelected(TopkOp topk, const std::string &name);
   /// Leaves the row's sums over ranks in LDS.
   void emitExchange();
+  void emitAddend(StringRef name, AddOp add, AllReduceOp sum,
+                  const Position &position, int vec, int64_t words);
   std::string emitScore(Space &space, Value input, const RowLoop &loop);
   void emitAccumulate(Space &space, const RowLoop &loop, const RowStat &stat,
                       AffineExpr first);
@@ -165,6 +167,7 @@ private:
   /// The LDS of the next `count` statistics.
   std::string scratch(int count);
   void emitStore(const RowStore &store, const Position &position, int vec);
+  std::string slotOf(KVCacheWriteOp write, ArrayRef<AffineExpr> token);
   void emitCacheWrite(const RowStore &store, const Position &position, int vec);
   /// Stores vec elements one by one, each at `placeOf` its position.
   void

@@ -101,6 +101,26 @@ void mlir::hk::reportKernelExchange(KernelOp kernel, AllReduceOp sum,
            0});
 }
 
+/// The lambda `name` of what `add` adds to `sum`, and the prefetch of its row
+/// unless products have left columns whose sums have it in them. Words of the
+/// exchange begin at `words`.
+void RowEmitter::emitAddend(StringRef name, AddOp add, AllReduceOp sum,
+                            const Position &position, int vec, int64_t words) {
+  auto other = cast<BlockArgument>(
+      add->getOperand(add->getOperand(0) == sum.getResult() ? 1 : 0));
+  out.openLambda(name, "i32 c");
+  out.line("return " + pull(other, position, vec).text + ";");
+  out.closeLambda();
+  if (auto *measured = ::hk::rowwiseCalibration(target);
+      measured && measured->prefetchesRows) {
+    prefetches.ofRow.push_back(
+        "if (!words[" + std::to_string(words + ::hk::kExchangeSummed) +
+        "]) prefetchL2<" + std::to_string(exchangeLds(plan)) +
+        ">((const void *)(" + rowText(other) + "));");
+    prefetches.bytesOfRow += exchangeLds(plan);
+  }
+}
+
 void RowEmitter::emitExchange() {
   AllReduceOp sum = plan.exchange();
   // Loads of later phases that wait for nothing.
@@ -127,19 +147,7 @@ void RowEmitter::emitExchange() {
   std::string added = out.freshName("added");
   if (kernel->hasAttr(kAddsAttrName)) {
     add = cast<AddOp>(*sum.getResult().user_begin());
-    auto other = cast<BlockArgument>(
-        add->getOperand(add->getOperand(0) == sum.getResult() ? 1 : 0));
-    out.openLambda(added, "i32 c");
-    out.line("return " + pull(other, position, int(vec)).text + ";");
-    out.closeLambda();
-    if (auto *measured = ::hk::rowwiseCalibration(target);
-        measured && measured->prefetchesRows) {
-      prefetches.ofRow.push_back(
-          "if (!words[" + std::to_string(words + ::hk::kExchangeSummed) +
-          "]) prefetchL2<" + std::to_string(exchangeLds(plan)) +
-          ">((const void *)(" + rowText(other) + "));");
-      prefetches.bytesOfRow += exchangeLds(plan);
-    }
+    emitAddend(added, add, sum, position, int(vec), words);
   }
   auto type = [](Value value) {
     return dtypeText(getElementTypeOrSelf(value.getType()));

@@ -481,6 +481,16 @@ static Verdict checkMembers(ArrayRef<Operation *> ops,
   return Verdict::accept();
 }
 
+/// Leaves of `rows`, those of the operators in front, what `own` begins with,
+/// too.
+static void keepCommon(SmallVectorImpl<DimName> &rows, ArrayRef<DimName> own) {
+  size_t common = 0;
+  while (common < std::min(own.size(), rows.size()) &&
+         own[common] == rows[common])
+    ++common;
+  rows.truncate(common);
+}
+
 /// `rowsInMemory`: an operator that joins or orders rows in memory has the rows
 /// of its result; else those in front of the dims along which it moves them.
 static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
@@ -524,13 +534,10 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
       first = false;
       continue;
     }
-    size_t common = 0;
-    while (common < std::min(own.size(), rows.sizes.size()) &&
-           own[common] == rows.sizes[common])
-      ++common;
-    if (common == 0 && (!rows.sizes.empty() || !own.empty()) && !oneRow)
-      return refuseRows(op, own, rows.sizes, dims);
-    rows.sizes.truncate(common);
+    SmallVector<DimName> others(rows.sizes);
+    keepCommon(rows.sizes, own);
+    if (rows.sizes.empty() && (!others.empty() || !own.empty()) && !oneRow)
+      return refuseRows(op, own, others, dims);
   }
   // Whole rows make vectors: the last dim is never a row dim.
   if (!rows.sizes.empty() && int64_t(rows.sizes.size()) >= maxRank)

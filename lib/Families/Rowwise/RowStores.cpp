@@ -66,24 +66,30 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
   }
 }
 
+/// The number that `write` stores the row of `token` at; below 0, or none of
+/// the cache's rows: nowhere.
+std::string RowEmitter::slotOf(KVCacheWriteOp write,
+                               ArrayRef<AffineExpr> token) {
+  std::string memo = key(write.getSlots(), token, 1, "slot");
+  if (!out.recall(memo)) {
+    Expr index = pullScalar(write.getSlots(), token);
+    out.remember(memo,
+                 out.define(depthOf(token), "slot", scalarCast("i64", index)));
+  }
+  return out.recall(memo)->text;
+}
+
 void RowEmitter::emitCacheWrite(const RowStore &store, const Position &position,
                                 int vec) {
   auto write = cast<KVCacheWriteOp>(store.op);
   ArrayRef<unsigned> rowDims = write.getRowDims();
   ArrayRef<unsigned> elementDims = write.getElementDims();
-  ArrayRef<AffineExpr> token = ArrayRef(position).drop_back(2);
   AffineExpr block = constant(1);
   for (unsigned dim : rowDims)
     block = block * sizeOf(write.getCache(), dim);
   std::string rows = text(block);
   std::string capacity = text(sizeOf(write.getCache(), 0) * block);
-  int depth = depthOf(token);
-  std::string memo = key(write.getSlots(), token, 1, "slot");
-  if (!out.recall(memo)) {
-    Expr index = pullScalar(write.getSlots(), token);
-    out.remember(memo, out.define(depth, "slot", scalarCast("i64", index)));
-  }
-  std::string slot = out.recall(memo)->text;
+  std::string slot = slotOf(write, ArrayRef(position).drop_back(2));
   DimName chunk = dims.shape(write.getCache()).back();
   bool sideBySide =
       elementDims.back() + 1 == dims.shape(write.getCache()).size() &&
