@@ -544,6 +544,29 @@ Options optionsFromEnvironment() {
   return o;
 }
 
+/// Memory of the arguments and the packet of `launch`, which kernels read and
+/// do not write; false: there is none left.
+static bool placeArguments(const Kernel &kernel, const LaunchConfig &config,
+                           Memory &memory, Launch &launch) {
+  // Arguments end on 64 bytes: the compiler may load past the segment's end.
+  uint64_t bytes = std::max<uint64_t>(kernel.kernargBytes, config.args.size());
+  bytes = (bytes + 63) / 64 * 64 + 64;
+  launch.kernarg = memory.allocate(bytes, "kernel arguments");
+  launch.dispatchPacket = memory.allocate(64, "dispatch packet");
+  if (!launch.kernarg || !launch.dispatchPacket)
+    return false;
+  auto *args = reinterpret_cast<uint8_t *>(launch.kernarg);
+  std::copy(config.args.begin(), config.args.end(), args);
+  fillHidden(kernel, config, args);
+  fillPacket(reinterpret_cast<uint8_t *>(launch.dispatchPacket), config,
+             launch);
+  for (uint64_t a : {launch.kernarg, launch.dispatchPacket}) {
+    memory.setDefined(a, a == launch.kernarg ? bytes : 64);
+    memory.setWritable(a, 0, 0);
+  }
+  return true;
+}
+
 LaunchResult launchKernel(const CodeObject &object, const Kernel &kernel,
                           Memory &memory, const LaunchConfig &config,
                           const Options &options, Tracer *tracer) {
@@ -574,23 +597,9 @@ LaunchResult launchKernel(const CodeObject &object, const Kernel &kernel,
   launch.singleWorkgroup = count == 1;
   if (!count)
     return result; // nothing to do
-  // Arguments end on 64 bytes: the compiler may load past the segment's end.
-  uint64_t bytes = std::max<uint64_t>(kernel.kernargBytes, config.args.size());
-  bytes = (bytes + 63) / 64 * 64 + 64;
-  launch.kernarg = memory.allocate(bytes, "kernel arguments");
-  launch.dispatchPacket = memory.allocate(64, "dispatch packet");
-  if (!launch.kernarg || !launch.dispatchPacket) {
+  if (!placeArguments(kernel, config, memory, launch)) {
     result.error = "no device memory for the kernel arguments";
     return result;
-  }
-  auto *args = reinterpret_cast<uint8_t *>(launch.kernarg);
-  std::copy(config.args.begin(), config.args.end(), args);
-  fillHidden(kernel, config, args);
-  fillPacket(reinterpret_cast<uint8_t *>(launch.dispatchPacket), config,
-             launch);
-  for (uint64_t a : {launch.kernarg, launch.dispatchPacket}) {
-    memory.setDefined(a, a == launch.kernarg ? bytes : 64);
-    memory.setWritable(a, 0, 0);
   }
   auto begin = std::chrono::steady_clock::now();
   runWorkgroups(launch, result);

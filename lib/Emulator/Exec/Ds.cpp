@@ -39,12 +39,41 @@ LdsAddresses ldsAddresses(Wave &w, const Inst &inst, unsigned operand,
   return at;
 }
 
+/// readLdsLanes of whole words, of any lanes and alignment.
+static void readLdsWords(Wave &w, const Inst &inst, const LdsAddresses &at,
+                         uint64_t wanted, unsigned words, unsigned reg) {
+  LdsShadow &lds = w.wg->lds;
+  const uint8_t *data = lds.bytes(), *def = lds.defined();
+  uint64_t failed = wanted & ~at.mask;
+  for (unsigned k = 0; k < words; ++k) {
+    uint32_t *d = w.v[reg + k];
+    uint64_t full = 0;
+    for (uint64_t m = at.mask; m; m &= m - 1) {
+      unsigned l = unsigned(__builtin_ctzll(m));
+      uint32_t a = at.a[l] + 4 * k;
+      std::memcpy(d + l, data + a, 4);
+      full |= uint64_t((a & 3) == 0 && def[a / 4] == 0xf) << l;
+    }
+    for (uint64_t m = failed; m; m &= m - 1)
+      d[__builtin_ctzll(m)] = 0;
+    if (!w.checks)
+      continue;
+    setDefinedLanes(w, reg + k, wanted, full | failed);
+    for (uint64_t m = at.mask & ~full; m; m &= m - 1) {
+      unsigned l = unsigned(__builtin_ctzll(m));
+      unsigned mask = definedAt(def, at.a[l] + 4 * k, 4);
+      w.vd[reg + k].setLaneBytes(l, mask);
+      if (mask != 0xf)
+        noteUndefined(w, inst, at.a[l] + 4 * k, true);
+    }
+  }
+}
+
 void readLdsLanes(Wave &w, const Inst &inst, const LdsAddresses &at,
                   uint64_t wanted, unsigned bytes, unsigned reg,
                   unsigned flags) {
   LdsShadow &lds = w.wg->lds;
   const uint8_t *data = lds.bytes(), *def = lds.defined();
-  uint64_t failed = wanted & ~at.mask;
   auto fast = [&](auto words) {
     return loadDefinedLanes<words>(
         w, reg, [&](unsigned l) { return data + at.a[l]; },
@@ -52,31 +81,8 @@ void readLdsLanes(Wave &w, const Inst &inst, const LdsAddresses &at,
   };
   if (at.mask == ~0ull && at.aligned && withWords(bytes, fast))
     return;
-  if (bytes % 4 == 0) {
-    for (unsigned k = 0; k < bytes / 4; ++k) {
-      uint32_t *d = w.v[reg + k];
-      uint64_t full = 0;
-      for (uint64_t m = at.mask; m; m &= m - 1) {
-        unsigned l = unsigned(__builtin_ctzll(m));
-        uint32_t a = at.a[l] + 4 * k;
-        std::memcpy(d + l, data + a, 4);
-        full |= uint64_t((a & 3) == 0 && def[a / 4] == 0xf) << l;
-      }
-      for (uint64_t m = failed; m; m &= m - 1)
-        d[__builtin_ctzll(m)] = 0;
-      if (!w.checks)
-        continue;
-      setDefinedLanes(w, reg + k, wanted, full | failed);
-      for (uint64_t m = at.mask & ~full; m; m &= m - 1) {
-        unsigned l = unsigned(__builtin_ctzll(m));
-        unsigned mask = definedAt(def, at.a[l] + 4 * k, 4);
-        w.vd[reg + k].setLaneBytes(l, mask);
-        if (mask != 0xf)
-          noteUndefined(w, inst, at.a[l] + 4 * k, true);
-      }
-    }
-    return;
-  }
+  if (bytes % 4 == 0)
+    return readLdsWords(w, inst, at, wanted, bytes / 4, reg);
   for (uint64_t m = wanted; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
     uint8_t zero[4] = {};
