@@ -176,6 +176,7 @@ static FailureOr<std::vector<Score>> scoresOf(const Problem &p,
   SeenRow seen{s, head, i, keys};
   if (p.score.exists()) {
     std::vector<Noisy> plain;
+    plain.reserve(scores.size());
     for (const Score &score : scores)
       plain.push_back(score.score);
     FailureOr<std::vector<Noisy>> made =
@@ -183,8 +184,9 @@ static FailureOr<std::vector<Score>> scoresOf(const Problem &p,
     if (failed(made))
       return failure();
     FailureOr<std::vector<Noisy>> slopes = std::vector<Noisy>();
-    if (p.slope.exists() &&
-        failed(slopes = p.slope.evaluate(seen, &plain, p.reads)))
+    if (p.slope.exists())
+      slopes = p.slope.evaluate(seen, &plain, p.reads);
+    if (failed(slopes))
       return failure();
     for (auto [score, x] : llvm::zip_equal(scores, *made)) {
       score.score = x;
