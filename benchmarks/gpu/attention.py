@@ -204,7 +204,7 @@ class Backward(Case):
     """Gradients under a causal mask, beside cuDNN's from the same forward pass."""
 
     def operands(self):
-        torch, aten = self.torch, self.torch.ops.aten
+        aten = self.torch.ops.aten
         draw = {a.name: super(Backward, self).operand(a) for a in self.function.inputs if a.name in ("q", "k", "v", "do")}
         q, k, v = (draw[n].transpose(1, 2) for n in "qkv")
         more = [x.repeat_interleave(self.h // self.hk, 1) for x in (k, v)]

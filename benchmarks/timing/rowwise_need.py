@@ -17,7 +17,6 @@ measurement.
 """
 import argparse
 import json
-import os
 import pathlib
 import re
 import sys

@@ -110,7 +110,7 @@ class Function:
     def split(self) -> None:
         """Columns of a key head are its query, key, values and gates."""
         c, r = self.c, self.c.share
-        n, h = "N", c.key_heads
+        h = c.key_heads
         self.expand("grouped", "qkvz", "[[0], [1, 2]]", f"Nx{h}x{c.group}xbf16")
         for name, begin, size in (("q", 0, c.keys), ("k", c.keys, c.keys), ("v", 2 * c.keys, r * c.values),
                                   ("z", 2 * c.keys + r * c.values, r * c.values)):

@@ -5,9 +5,8 @@ import re
 
 import numpy as np
 
-import formulas
 from formulas import (codes, compare, even, f32, finish, functions, gelu, gelu_tanh, halves, mx, normal, positive,
-                      quantised, rng, silu, swiglu_oai, to, up)
+                      quantised, rng, silu, to, up)
 
 
 def powers(*shape):
