@@ -266,6 +266,9 @@ private:
         y = factor * (y * weight - delta) * (ForBias ? f32x16(1.f) : slope);
       else
         y = factor * (y * weight) * slope;
+      // dp of a pair that a region hides may be anything.
+      if constexpr (Regions::kScore)
+        y = factor == f32x16(0.f) ? f32x16(0.f) : y;
       x *= weight;
       y = at >= lo ? y : f32x16(0.f);
       y = at < hi ? y : f32x16(0.f);

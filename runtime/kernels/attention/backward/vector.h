@@ -126,7 +126,8 @@ private:
     }
     F weight = pairs.template weights<1>(Pairs::counts(p, factor), w.first, i);
     F moved = Pairs::template moved<1>(F(dp * weight[0]), delta);
-    float dt = factor[0] * moved[0];
+    // dp of a pair that a region hides may be anything.
+    float dt = Regions::kScore && factor[0] == 0.f ? 0.f : factor[0] * moved[0];
     sh.p[laneId()] = p[0] * weight[0];
     sh.ds[laneId()] = dt * slope[0];
     return dt;
