@@ -121,6 +121,24 @@ def test_attention():
     assert graph.mlir.count("hk.gather_elements %mask [%head, %i, %j]") == 1
 
 
+@pytest.mark.parametrize("queries, keys, dynamic", [(5, 9, False), (13, 6, False), (1, 4, False), (7, 9, True)])
+def test_causal_from_the_first_key(queries, keys, dynamic):
+    """PyTorch's is_causal lets query i see keys 0 to i, however many of either there are. Of known
+    numbers that is an interval of keys, which kernels do not walk beyond."""
+    class Attend(torch.nn.Module):
+        def forward(self, q, k, v):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+    module = Attend()
+    arguments = rows(2, 4, queries, 16), rows(2, 2, keys, 16, seed=1), rows(2, 2, keys, 8, seed=2)
+    shapes = ({2: torch.export.Dim("n", min=2)}, {}, {}) if dynamic else None
+    graph = hk.torch.export_module(module, arguments, dtype=torch.float32, dynamic_shapes=shapes)
+    hk.torch.check(module, graph, threads=1)
+    assert (" score {" in graph.mlir) == dynamic
+    assert (" causal " in graph.mlir) == (queries < keys and not dynamic)
+    assert (f" window_right {queries - keys} " in graph.mlir) == (queries > keys)
+
+
 def test_rows_behind_sums():
     """A sum over a dim in front leaves nothing behind the rows."""
     imported(Of(shares=lambda x: x.sum(1).softmax(-1), norm=lambda x: F.layer_norm(x.sum(1), (8,)),

@@ -7,8 +7,9 @@ from oracle import check, f32, finish, run, tensor, to
 rng = np.random.default_rng(5)
 
 
-def attend(q, k, v, scale, causal=False, left=None, right=None, softcap=None, sink=None):
-    """q [S, H, D], k [L, Hk, D], v [L, Hk, E] of one sequence -> o, lse."""
+def attend(q, k, v, scale, causal=False, left=None, right=None, softcap=None, sink=None, first=False):
+    """q [S, H, D], k [L, Hk, D], v [L, Hk, E] of one sequence -> o, lse. `first`: causal, with the
+    first query's own key the first one."""
     s_len, heads, l_len = q.shape[0], q.shape[1], k.shape[0]
     group = heads // k.shape[1]
     o, lse = np.zeros((s_len, heads, v.shape[-1])), np.full((s_len, heads), -np.inf)
@@ -20,6 +21,8 @@ def attend(q, k, v, scale, causal=False, left=None, right=None, softcap=None, si
         seen = np.ones(s.shape, bool)
         if causal:
             seen &= j <= i
+        if first:
+            seen &= j <= np.arange(s_len)[:, None]
         if left is not None:
             seen &= j >= i - left
         if right is not None:
@@ -69,6 +72,9 @@ for dtype in ["f32", "bf16", "f16"]:
     test("window", q, k, v, dtype, attrs=" causal window_left 3", sequences=dense, causal=True, left=3)
     test("two windows", q, k, v, dtype, attrs=" window_left 1 window_right 2", sequences=dense,
          left=1, right=2)
+    # 7 queries of 4 keys, of which query i sees 0 to i: the own key of the last query is the last.
+    few = [(b, q[b], k[b, :4], v[b, :4]) for b in range(2)]
+    test("top left", q, k[:, :4], v[:, :4], dtype, attrs=" window_right 3", sequences=few, first=True)
     test("softcap", q, k, v, dtype, attrs=" softcap 1.5", sequences=dense, softcap=1.5)
     sink = f32(rng.normal(size=4))
     test("sink", q, k, v, dtype, [("sink", sink, "f32")], " causal", sequences=dense, causal=True, sink=sink)

@@ -561,3 +561,39 @@ func.func @first_key(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x5x16xf32>, %v: ten
   %o = hk.matmul %l, %v : tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x5x16xf32>
   return %o : tensor<2x4x5x16xf32>
 }
+
+// -----
+
+// j <= i with fewer keys than queries: the interval ends where keys do for the last queries.
+// With more keys no attribute says it, and the mask stays what is read.
+// CHECK-LABEL: func @top_left(
+// CHECK-NOT: reads
+// CHECK: hk.attention %{{.*}} scale 1.000000e+00 window_right 4 key_layout
+// CHECK-LABEL: func @top_left_of_more_keys(
+// CHECK: hk.attention %{{.*}} reads(%{{.*}}) scale 1.000000e+00 key_layout
+func.func @top_left(%q: tensor<2x4x9x16xf32>, %k: tensor<2x4x5x16xf32>, %v: tensor<2x4x5x16xf32>) -> tensor<2x4x9x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x9x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x9x5xf32>
+  %rows = hk.iota like %q dim 2 : tensor<9xi64> like tensor<2x4x9x16xf32>
+  %keys = hk.iota like %k dim 2 : tensor<5xi64> like tensor<2x4x5x16xf32>
+  %i = tensor.expand_shape %rows [[0, 1]] output_shape [9, 1] : tensor<9xi64> into tensor<9x1xi64>
+  %j = tensor.expand_shape %keys [[0, 1]] output_shape [1, 5] : tensor<5xi64> into tensor<1x5xi64>
+  %see = hk.compare le %j, %i : tensor<1x5xi64>, tensor<9x1xi64> -> tensor<9x5xi1>
+  %low = hk.constant 0xFF800000 : tensor<f32>
+  %m = hk.select %see, %s, %low : tensor<9x5xi1>, tensor<2x4x9x5xf32>, tensor<f32> -> tensor<2x4x9x5xf32>
+  %p = hk.softmax %m : tensor<2x4x9x5xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x9x5xf32>, tensor<2x4x5x16xf32> -> tensor<2x4x9x16xf32>
+  return %o : tensor<2x4x9x16xf32>
+}
+func.func @top_left_of_more_keys(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x9x16xf32>, %v: tensor<2x4x9x16xf32>) -> tensor<2x4x5x16xf32> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x5x16xf32>, tensor<2x4x9x16xf32> -> tensor<2x4x5x9xf32>
+  %rows = hk.iota like %q dim 2 : tensor<5xi64> like tensor<2x4x5x16xf32>
+  %keys = hk.iota like %k dim 2 : tensor<9xi64> like tensor<2x4x9x16xf32>
+  %i = tensor.expand_shape %rows [[0, 1]] output_shape [5, 1] : tensor<5xi64> into tensor<5x1xi64>
+  %j = tensor.expand_shape %keys [[0, 1]] output_shape [1, 9] : tensor<9xi64> into tensor<1x9xi64>
+  %see = hk.compare le %j, %i : tensor<1x9xi64>, tensor<5x1xi64> -> tensor<5x9xi1>
+  %low = hk.constant 0xFF800000 : tensor<f32>
+  %m = hk.select %see, %s, %low : tensor<5x9xi1>, tensor<2x4x5x9xf32>, tensor<f32> -> tensor<2x4x5x9xf32>
+  %p = hk.softmax %m : tensor<2x4x5x9xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x5x9xf32>, tensor<2x4x9x16xf32> -> tensor<2x4x5x16xf32>
+  return %o : tensor<2x4x5x16xf32>
+}

@@ -69,6 +69,7 @@ template <class F> constexpr hk::AttentionSpec spec(F change) {
   CASE(paged_by_5, SPEC(s.queries = Ragged; s.keys = Keys::paged(0, Given); s.window.right = 0), LIST(1, 12, 1), LIST(38, 133, 65), 1, 5) \
   CASE(left_window, SPEC(s.window.left = 20; s.window.right = 0), LIST(90, 90), LIST(150, 150), 2, 16) \
   CASE(windows, SPEC(s.window.left = 3; s.window.right = 5), LIST(50, 50), LIST(70, 70), 2, 16) \
+  CASE(top_left, SPEC(s.window.right = 30), LIST(70, 70), LIST(40, 40), 2, 16) \
   CASE(own_key, SPEC(s.window.left = 0; s.window.right = 0), LIST(20), LIST(7), 2, 16) \
   CASE(softcap, SPEC(s.cap = kSoft), LIST(10), LIST(90), 2, 16) \
   CASE(sink, SPEC(s.normalizer = kSink; s.window.right = 0), LIST(40), LIST(20), 2, 16) \
