@@ -153,6 +153,21 @@ private:
     }
   }
 
+  /// Whether values of two regions, or of one, are the same for a sequence.
+  /// Arguments that all regions have stand at the end.
+  static bool isSame(Value x, Value y) {
+    auto argument = dyn_cast<BlockArgument>(x),
+         other = dyn_cast<BlockArgument>(y);
+    if (argument && other)
+      return argument.getOwner()->getNumArguments() - argument.getArgNumber() ==
+             other.getOwner()->getNumArguments() - other.getArgNumber();
+    Operation *made = x.getDefiningOp(), *also = y.getDefiningOp();
+    return made && also && made->getName() == also->getName() &&
+           made->getAttrDictionary() == also->getAttrDictionary() &&
+           x.getType() == y.getType() &&
+           llvm::equal(made->getOperands(), also->getOperands(), isSame);
+  }
+
   /// What the functions take instead of the words: these, and what is shared.
   void writeContext() {
     CodeWriter out;
@@ -160,7 +175,15 @@ private:
     puller.declareArguments();
     out.line("Context c = {words};");
     std::string fields;
-    for (auto [index, value] : llvm::enumerate(shared)) {
+    for (Value value : shared) {
+      size_t index = size_t(
+          llvm::find_if(shared, [&](Value x) { return isSame(x, value); }) -
+          shared.begin());
+      if (index < sharedFields.size()) {
+        Expr earlier = sharedFields[index];
+        sharedFields.push_back(earlier);
+        continue;
+      }
       bindArguments(puller, *value.getParentBlock());
       Expr read = puller.pull(value, {}, 1);
       std::string field = "shared" + std::to_string(index);

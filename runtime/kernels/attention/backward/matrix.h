@@ -83,6 +83,27 @@ struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
   static_assert(!HeadCopy::kDirect || T.stages == 2,
                 "direct copies would overwrite the tile being read");
 
+  /// Beside slopes no registers are left on sm_90a that hold a lane's places in
+  /// LDS through the walk: each step finds them again.
+  static constexpr bool kPlacesPerStep =
+      kArch == Arch::Sm90a && Pairs::kFactors;
+  /// A lane or thread, as a number that nothing was derived from before.
+  HK_DEV int hidden(int number) {
+    return kPlacesPerStep ? int(opaqueWord(u32(number))) : number;
+  }
+  template <class F> HK_DEV void scores(F &f, const u8 *lds) {
+    if constexpr (kPlacesPerStep)
+      f.scores(lds, hidden(laneId()));
+    else
+      f.scores(lds);
+  }
+  template <class F> HK_DEV void values(F &f, const u8 *lds) {
+    if constexpr (kPlacesPerStep)
+      f.values(lds, 0, hidden(laneId()));
+    else
+      f.values(lds);
+  }
+
   /// 16-byte chunks of one operand of the owned rows; zero outside.
   template <int Bytes> struct OwnedRows {
     Global<const u8> row[R];
@@ -111,14 +132,15 @@ struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
       auto at = [&](int row) __attribute__((always_inline)) {
         return j + row < end ? j + row : end - 1;
       };
+      int thread = hidden(threadId());
       head.issue(
-          threadId(),
+          thread,
           [&](int row) __attribute__((always_inline)) {
             return (Global<const u8>)from.side.head.at(at(row));
           },
           lds);
       value.issue(
-          threadId(),
+          thread,
           [&](int row) __attribute__((always_inline)) {
             return (Global<const u8>)from.side.value.at(at(row));
           },
@@ -325,15 +347,15 @@ private:
     if (j + T.walked <= owned.begin || j >= owned.end)
       return;
     const float *rows = reinterpret_cast<const float *>(lds + Layout::kTiles);
-    h.scores(lds);
-    v.scores(lds + Layout::kHeadTile);
+    scores(h, lds);
+    scores(v, lds + Layout::kHeadTile);
     if (j < owned.fullBegin || j + T.walked > owned.fullEnd)
       weigh<true>(a, pairs, first, h, v, owned, j, rows);
     else
       weigh<false>(a, pairs, first, h, v, owned, j, rows);
     if constexpr (kKeys)
-      v.values(lds + Layout::kHeadTile);
-    h.values(lds);
+      values(v, lds + Layout::kHeadTile);
+    values(h, lds);
   }
 
   /// The factors of ds of a lane's scores, in their order.

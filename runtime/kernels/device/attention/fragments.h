@@ -19,7 +19,9 @@
 // rows(r): O += Q R^T, R in LDS as K, a row for each column of O.
 //
 // values(v, first): O += round(S) V, V as stored in LDS, its columns from byte
-// `first` of a row on.
+// `first` of a row on. On sm_90a both products may be told the number of the
+// lane, behind the rest: one that is not known in front of a loop keeps what
+// follows from it out of registers there.
 //
 // forEachScore(f): f(slot, key, Vec<float, n> &); slot counts the lane's rows.
 //

@@ -165,8 +165,9 @@ struct AttentionFragments {
     return u32x4{a, b, c, d};
   }
 
-  HK_MEM void scores(const u8 *keys) {
-    int l = laneId(), first = firstByte();
+  HK_MEM void scores(const u8 *keys) { scores(keys, laneId()); }
+  HK_MEM void scores(const u8 *keys, int l) {
+    int first = firstByte();
     HK_UNROLL for (int i = 0; i < MI; ++i)
         HK_UNROLL for (int j = 0; j < NS; ++j) s[i][j] = f32x4(0.f);
     HK_UNROLL for (int k = 0; k < kSteps; ++k)
@@ -215,7 +216,9 @@ struct AttentionFragments {
   }
 
   HK_MEM void values(const u8 *tile, int first = 0) {
-    int l = laneId();
+    values(tile, first, laneId());
+  }
+  HK_MEM void values(const u8 *tile, int first, int l) {
     HK_UNROLL for (int k = 0; k < Keys / 16; ++k) {
       u32x4 p[MI];
       HK_UNROLL for (int i = 0; i < MI; ++i)
