@@ -74,3 +74,19 @@ def test_what_no_tie_explains_is_an_error(reference):
             with pytest.raises(hk.CheckFailed, match="no tie of experts explains it"):
                 _check._judge(found, reference, torch.bfloat16)
     assert _check._judge([reference.results], reference, torch.bfloat16).ties == ()
+
+
+def test_what_decides_nothing_is_said():
+    """A bound wider than the distance of the two best tokens, and one that zeros would meet."""
+    reference = types.SimpleNamespace(
+        results=[torch.tensor([[3.0, 2.5, 0.0]], dtype=torch.float64)], own=0.25, sums=0.0,
+        explained=lambda rows, i, bound: (reference.results[i], []))
+    said = str(_check._judge([reference.results], reference, torch.float32))
+    assert "NO TOKEN WAS COMPARED: 0 of 1 rows decided" in said and "equal" not in said
+    assert "SHOWS NOTHING" not in said
+    reference.own = 2.0
+    assert "THE CHECK SHOWS NOTHING: the bound" in str(_check._judge(
+        [reference.results], reference, torch.float32))
+    reference.own = 1e-3
+    assert "equal in all 1 of 1 rows" in str(_check._judge(
+        [reference.results], reference, torch.float32))

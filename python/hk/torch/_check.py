@@ -40,22 +40,41 @@ REACHED = 4096  # The widest window that a prompt goes beyond: the model's own s
 
 class Report(typing.NamedTuple):
     """What was compared: the largest error of hk and of the model itself, the bound, the
-    largest result, how many rows, and of how many the best token is decided and equal; the ties
-    of experts that hk decided otherwise."""
+    largest result, how many rows, and of how many the best token is decided and equal (None
+    where results are no scores of tokens); the ties of experts that hk decided otherwise."""
 
     error: float
     own_error: float
     bound: float
     largest: float
     rows: int
-    decided: int
+    decided: int | None
     ties: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        ties = "".join(f"; a tie of experts decided ({t})" for t in self.ties)
-        return (f"largest error {self.error:.2e} (the model's own {self.own_error:.2e}, bound "
-                f"{self.bound:.2e}) of {self.largest:.3g}; best token equal in all {self.decided} "
-                f"of {self.rows} rows where it is decided{ties}")
+        return "; ".join([
+            f"largest error {self.error:.2e} (the model's own {self.own_error:.2e}, bound "
+            f"{self.bound:.2e}) of {self.largest:.3g}", *self._tokens(), *self._nothing_shown(),
+            *(f"a tie of experts decided ({t})" for t in self.ties)])
+
+    def _tokens(self) -> list[str]:
+        if self.decided is None:
+            return []
+        if not self.decided and self.rows:
+            return [f"NO TOKEN WAS COMPARED: 0 of {self.rows} rows decided, the two best tokens are "
+                    "nearer than twice the bound in each; a wider type (--dtype=f32) shows more"]
+        return [f"best token equal in all {self.decided} of {self.rows} rows where it is decided"]
+
+    @property
+    def vacuous(self) -> bool:
+        """Results of zeros would be within the bound, too."""
+        return self.bound >= self.largest > 0
+
+    def _nothing_shown(self) -> list[str]:
+        if not self.vacuous:
+            return []
+        return ["THE CHECK SHOWS NOTHING: the bound is beyond the largest result, because the model "
+                "itself is that far off in this type"]
 
 
 def _prompts(graph: Graph) -> list[torch.Tensor]:
@@ -199,21 +218,21 @@ def _bound(own: float, sums: float, largest: float, dtype: torch.dtype) -> float
 def _check_module(module: torch.nn.Module, graph: Graph, library: str | pathlib.Path | None,
                   threads: int) -> Report:
     """Every result of the example, against bounds of its own."""
-    worst = Report(0.0, 0.0, 0.0, 0.0, 0, 0)
+    worst = Report(0.0, 0.0, 0.0, 0.0, 0, None)
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
         path = library or tools.compile(graph, pathlib.Path(folder) / "module.so")
         function = _module.load(path, threads=threads)[graph.signature.function]
         for sides in differences(module, function, graph.signature, graph.dtype):
             for name, *tensors in zip(graph.signature.results, *sides, strict=True):
                 report = _one_result(name, *tensors, graph.dtype)
-                worst = max(worst, report, key=lambda r: r.error / (r.bound or 1.0))
+                worst = max(worst, report, key=lambda r: (r.vacuous, r.error / (r.bound or 1.0)))
     return worst
 
 
 def _one_result(name: str, actual: torch.Tensor, expected: torch.Tensor, own: torch.Tensor,
                 moved: torch.Tensor, dtype: torch.dtype) -> Report:
     if not actual.numel():
-        return Report(0.0, 0.0, 0.0, 0.0, 0, 0)
+        return Report(0.0, 0.0, 0.0, 0.0, 0, None)
     largest = float(expected.abs().nan_to_num(0.0, 0.0, 0.0).max())
     own_error = _apart(own, expected)
     bound = _bound(own_error, _apart(moved, expected), largest, dtype)
@@ -222,7 +241,7 @@ def _one_result(name: str, actual: torch.Tensor, expected: torch.Tensor, own: to
         raise CheckFailed(f"result '{name}' is off by {error:.3e}; the bound is {bound:.3e}, the "
                           f"largest element {largest:.3g}. A leaf was replaced wrongly or hk "
                           "computes wrongly: please report the module")
-    return Report(error, own_error, bound, largest, actual.shape[0] if actual.dim() else 1, 0)
+    return Report(error, own_error, bound, largest, actual.shape[0] if actual.dim() else 1, None)
 
 
 def _apart(a: torch.Tensor, b: torch.Tensor) -> float:
