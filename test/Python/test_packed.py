@@ -99,6 +99,22 @@ def fp8_blocks(layer):
     return made | {"weight_scale_inv": scales, "values": made["weight"].float() * wide}
 
 
+def fp8_whole(layer):
+    """A scale of the whole matrix, as AutoFP8 and ModelOpt write it; that of inputs is not used."""
+    made = fp8(layer)
+    scale = made["weight_scale"][:1, 0]
+    return made | {"weight_scale": scale, "input_scale": torch.tensor([0.1]),
+                   "values": made["weight"].float() * scale}
+
+
+def w8a8(layer):
+    """int8 with a scale and a zero point of each row."""
+    codes, scales = (layer.q - 128).to(torch.int8), torch.rand(len(layer.q), 1).bfloat16() / 50
+    zeros = (layer.z[:, :1] // 32).to(torch.int8)
+    return {"weight": codes, "weight_scale": scales, "weight_zero_point": zeros,
+            "values": (codes.float() - zeros) * scales.float()}
+
+
 def nf4(layer):
     """Two indices to a byte, the first one high, and blocks of 64 whose largest are indices."""
     table, nested = torch.linspace(-1, 1, 16), torch.linspace(0, 1, 256)
@@ -156,6 +172,10 @@ CASES = {
             14),
     "fp8-blocks": ({"quant_method": "fp8", "weight_block_size": [32, 32]}, fp8_blocks, 4,
                    lambda x: None, 14),
+    "fp8-whole": ({"quant_method": "fp8", "activation_scheme": "static"}, fp8_whole, 4,
+                  lambda x: None, 14),
+    "modelopt": ({"quant_method": "modelopt", "quant_algo": "FP8"}, fp8_whole, 4, lambda x: None, 14),
+    "w8a8": (compressed("int-quantized", num_bits=8, strategy="channel"), w8a8, 8, lambda x: None, 14),
     "nf4": ({"quant_method": "bitsandbytes", "load_in_4bit": True}, nf4, 4, lambda x: None, 0),
     "int8": ({"quant_method": "bitsandbytes", "load_in_8bit": True}, int8, 8, lambda x: None, 14),
 }
@@ -172,7 +192,8 @@ def test_values(tmp_path, name):
     notes = []
     stored = hk.torch.stored_weights(tmp_path, model, notes)
     assert len(stored) == count
-    assert bool(notes) == (count == 0 or name in ("fp8-blocks", "int8"))
+    assert bool(notes) == (count == 0 or name in (
+        "fp8-blocks", "fp8-whole", "modelopt", "int8"))
 
 
 @pytest.mark.parametrize("name,dtype", [("gptq", "bfloat16"), ("awq", "float32"),
@@ -302,6 +323,21 @@ def test_other_formats_are_refused(tmp_path):
 def test_other_methods_are_refused(tmp_path):
     folder_of(tmp_path, {"quant_method": "aqlm"}, awq)
     with pytest.raises(hk.UnsupportedModel, match="names 'aqlm', and hk reads gptq, awq, .*or save"):
+        hk.torch.read(tmp_path)
+
+
+@pytest.mark.parametrize(("config", "parts", "text"), [
+    ({"quant_method": "fp8"}, ["weight"], "weight' is fp8, and no tensor of the folder ends in "
+     "weight_scale_inv or weight_scale for it; the folder is incomplete"),
+    ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, ["weight", "weight_scale"],
+     "modelopt with quant_algo NVFP4; hk reads FP8"),
+    ({"quant_method": "unheard-of"}, ["weight", "weight_scale"], "names 'unheard-of', and hk reads"),
+    (None, ["weight", "weight_scale"], "down_proj.weight_scale and 13 others are parts of quantised "
+     "weights, and config.json has no quantization_config")])
+def test_codes_are_not_read_as_values(tmp_path, config, parts, text):
+    """Without their scales they are other weights."""
+    folder_of(tmp_path, config, lambda x: {n: t for n, t in fp8(x).items() if n in (*parts, "values")})
+    with pytest.raises(hk.UnsupportedModel, match=text):
         hk.torch.read(tmp_path)
 
 

@@ -34,10 +34,10 @@ class Matrix(typing.NamedTuple):
 
 
 class Scheme(typing.NamedTuple):
-    """A way to pack: the last part of the name of a tensor that a packed layer has, and the
+    """A way to pack: the last parts of names of tensors of which a packed layer has one, and the
     matrix of the layer's tensors by the last parts of their names."""
 
-    mark: str
+    marks: tuple[str, ...]
     read: typing.Callable[[Tensors, dict], Matrix]
 
 
@@ -160,10 +160,14 @@ def _compressed(parts: Tensors, config: dict) -> Matrix:
 
 
 def _fp8(parts: Tensors, config: dict) -> Matrix:
-    """fp8 with what blocks are multiplied by."""
+    """fp8 with what blocks are multiplied by, weight_scale_inv (DeepSeek), or rows or the whole,
+    weight_scale (AutoFP8, ModelOpt)."""
     codes = parts["weight"]
-    scales, group = _by_blocks(parts["weight_scale_inv"], *codes.shape,
-                               config.get("weight_block_size"))
+    if not codes.is_floating_point():
+        raise ValueError(f"'weight' is {str(codes.dtype).removeprefix('torch.')} and not fp8")
+    by_blocks = "weight_scale_inv" in parts
+    scales, group = _by_blocks(parts["weight_scale_inv" if by_blocks else "weight_scale"],
+                               *codes.shape, config.get("weight_block_size") if by_blocks else None)
     return _whole(Quantised(codes, "f8E4M3FN", group, scales))
 
 
@@ -193,14 +197,14 @@ def _gptq_scheme(config: dict, notes: list[str]) -> Scheme:
     if config.get("checkpoint_format", "gptq") not in ("gptq", "gptq_v2"):
         raise _refuse(f"gptq in the format {config['checkpoint_format']}, which is one kernel's own",
                       "save the model with format gptq or gptq_v2")
-    return Scheme("qweight", _gptq)
+    return Scheme(("qweight",), _gptq)
 
 
 def _awq_scheme(config: dict, notes: list[str]) -> Scheme:
     if str(config.get("version", "gemm")).lower() != "gemm" or int(config.get("bits", 4)) != 4:
         raise _refuse(f"awq of {config.get('bits', 4)} bits, version {config.get('version')}",
                       "hk reads 4 bits of version gemm; quantise the model again so")
-    return Scheme("qweight", _awq)
+    return Scheme(("qweight",), _awq)
 
 
 FORMATS = ("pack-quantized", "int-quantized", "float-quantized", "naive-quantized")
@@ -224,27 +228,34 @@ def _compressed_scheme(config: dict, notes: list[str]) -> Scheme:
     if config.get("kv_cache_scheme"):
         notes.append("the folder asks for a quantised cache; that of hk's graph is not")
     packed = config["format"] == "pack-quantized"
-    return Scheme("weight_packed" if packed else "weight_scale", _compressed)
+    return Scheme(("weight_packed" if packed else "weight_scale",), _compressed)
 
 
 def _fp8_scheme(config: dict, notes: list[str]) -> Scheme:
     notes.append("the folder asks for activations of fp8; in hk's graph they are not quantised, and "
                  "results are nearer to the original's")
-    return Scheme("weight_scale_inv", _fp8)
+    return Scheme(("weight_scale_inv", "weight_scale"), _fp8)
+
+
+def _modelopt_scheme(config: dict, notes: list[str]) -> Scheme:
+    if config.get("quant_algo") != "FP8":
+        raise _refuse(f"modelopt with quant_algo {config.get('quant_algo')}",
+                      "hk reads FP8; export the model with that, or without quantisation")
+    return _fp8_scheme(config, notes)
 
 
 def _bitsandbytes_scheme(config: dict, notes: list[str]) -> Scheme:
     if config.get("load_in_8bit"):
         notes.append("the folder asks for activations of 8 bits; in hk's graph they are not "
                      "quantised, and results are nearer to the original's")
-        return Scheme("SCB", _bitsandbytes)
+        return Scheme(("SCB",), _bitsandbytes)
     notes.append("codes of a table (nf4, fp4): no product of hk takes them, the weights are widened")
-    return Scheme("weight.absmax", _bitsandbytes)
+    return Scheme(("weight.absmax",), _bitsandbytes)
 
 
 SCHEMES: dict[str, typing.Callable[[dict, list[str]], Scheme]] = {
     "gptq": _gptq_scheme, "awq": _awq_scheme, "compressed-tensors": _compressed_scheme,
-    "fp8": _fp8_scheme, "bitsandbytes": _bitsandbytes_scheme}
+    "fp8": _fp8_scheme, "modelopt": _modelopt_scheme, "bitsandbytes": _bitsandbytes_scheme}
 
 
 def _said(folder: pathlib.Path) -> dict:
@@ -269,6 +280,36 @@ def remedy(folder: str | os.PathLike) -> str:
     return "" if method is None or method in SCHEMES else (
         f"; quantization_config of config.json names '{method}', and hk reads "
         f"{', '.join(SCHEMES)}: quantise with one of these, or save model.dequantize()")
+
+
+def require_known(folder: str | os.PathLike) -> None:
+    """An error if neither hk nor transformers has the method that packed a folder's weights:
+    transformers reads them as if they were values."""
+    from transformers.quantizers.auto import AUTO_QUANTIZER_MAPPING
+
+    method = _said(pathlib.Path(folder)).get("quant_method")
+    known = (*AUTO_QUANTIZER_MAPPING, *SCHEMES)
+    if method is not None and method not in known:
+        raise UnsupportedModel(f"'{folder}' has packed weights{remedy(folder)}")
+
+
+# Ends of names of what quantised weights are to be multiplied by, or are themselves.
+_ENDS = (".weight_scale", ".weight_scale_inv", ".weight_scale_2", ".weight_packed", ".qweight",
+         ".qzeros", ".scales", ".SCB", ".absmax", "_scale_inv", "_scales", "_blocks")
+
+
+def require_used(names: typing.Iterable[str], folder: str | os.PathLike) -> None:
+    """An error if there are parts of quantised weights among `names`, tensors of a folder that the
+    model did not take: its weights would be codes without their scales."""
+    left = sorted(n for n in names if n.endswith(_ENDS))
+    if left:
+        method = _said(pathlib.Path(folder)).get("quant_method")
+        raise UnsupportedModel(
+            f"'{folder}': {left[0]} and {len(left) - 1} others are parts of quantised weights, and "
+            + (f"are not what quantization_config of config.json names, '{method}'" if method else
+               "config.json has no quantization_config that says how they are to be read")
+            + f"; hk reads {', '.join(SCHEMES)}: name the method there, or save the model "
+            "dequantised")
 
 
 def is_packed(folder: str | os.PathLike) -> bool:
@@ -299,8 +340,8 @@ def _layers(folder: pathlib.Path, notes: list[str]
     method = config.get("quant_method", "")
     scheme = SCHEMES[method](config, notes)
     plain = tensors_of(folder)
-    marks = [n for n in plain if n.endswith("." + scheme.mark)]
-    layers: dict[str, Tensors] = {n.removesuffix("." + scheme.mark): {} for n in marks}
+    layers: dict[str, Tensors] = {n.removesuffix("." + mark): {} for n in plain
+                                  for mark in scheme.marks if n.endswith("." + mark)}
     for name in list(plain):
         pieces = name.split(".")
         # A part may have dots of its own.
@@ -308,6 +349,12 @@ def _layers(folder: pathlib.Path, notes: list[str]
                       if ".".join(pieces[:i]) in layers), None)
         if layer is not None and name != layer + ".bias":
             layers[layer][name.removeprefix(layer + ".")] = plain.pop(name)
+    for name, tensor in plain.items():
+        if tensor.is_floating_point() and tensor.itemsize == 1:
+            raise UnsupportedModel(
+                f"'{name}' is fp8, and no tensor of the folder ends in {' or '.join(scheme.marks)} "
+                "for it; the folder is incomplete, or of another version: save it without "
+                "quantisation")
 
     def read() -> typing.Iterator[tuple[str, Matrix]]:
         for name, parts in layers.items():

@@ -88,6 +88,8 @@ def _read(folder: str, options: dict) -> typing.Any:
     reader = getattr(transformers, kind)
     if "gguf_file" not in options and _packed.is_packed(folder):
         return _unpacked(reader, config, folder)
+    if "gguf_file" not in options:
+        _packed.require_known(folder)
     file = None
     if "gguf_file" in options:
         file = _gguf_fields.File(pathlib.Path(folder) / options["gguf_file"])
@@ -98,6 +100,7 @@ def _read(folder: str, options: dict) -> typing.Any:
     for name, given, wanted in sorted(loaded["mismatched_keys"]):
         raise UnsupportedModel(f"'{folder}': {name} is {list(given)} in its files and "
                                f"{list(wanted)} by config.json; one of them is of another model")
+    _packed.require_used(loaded["unexpected_keys"], folder)
     _ABSENT[model] = frozenset(loaded["missing_keys"])
     if file is None:
         _FOLDERS[model] = pathlib.Path(folder).resolve()
@@ -156,6 +159,7 @@ def _unpacked(reader: typing.Any, config: typing.Any, folder: str) -> typing.Any
         raise UnsupportedModel(f"'{folder}' has no weights for {sorted(loaded['missing_keys'])[0]} "
                                f"and {len(loaded['missing_keys']) - 1} others; the folder is "
                                "incomplete, or its packed layers have names that hk does not know")
+    _packed.require_used(loaded["unexpected_keys"], folder)
     _packed.remember(model, reading)
     return model.eval()
 
