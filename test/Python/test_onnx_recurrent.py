@@ -136,10 +136,64 @@ def test_sequences_of_unequal_length(tmp_path, kind):
         close(one, other)
 
 
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_batch_in_front_and_clip(tmp_path, kind):
+    """layout 1: sequences are the first dim of all but weights. What goes into an activation is
+    kept within the clip; a cell is none of that."""
+    b, path, clip = Builder(4), tmp_path / "m.onnx", 0.375
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    w, r, bias = (b.weights[b.matrix(n, 2, gates * HIDDEN * m, *rest)] for n, m, rest in (
+        ("w", 1, [WIDTH]), ("r", 1, [HIDDEN]), ("bias", 2, [])))
+    states = ["h", "c"] if kind == "LSTM" else ["h"]
+    outputs = b.op(kind, ["x", "w", "r", "bias", "lengths", *states], 1 + len(states), layout=1,
+                   hidden_size=HIDDEN, direction="bidirectional", clip=clip)
+    b.save(path, [("x", T.FLOAT, ["n", STEPS, WIDTH]), ("lengths", T.INT32, ["n"]),
+                  *((s, T.FLOAT, ["n", 2, HIDDEN]) for s in states)],
+           [(o, T.FLOAT, None) for o in outputs], 17)
+    lengths = np.array([2, STEPS, 4], np.int32)
+    x = b.random.standard_normal((3, STEPS, WIDTH)).astype(np.float32)
+    given = [b.random.standard_normal((3, 2, HIDDEN)).astype(np.float32) for _ in states]
+    y, last = np.zeros((3, STEPS, 2, HIDDEN)), np.zeros((len(states), 3, 2, HIDDEN))
+    for i, n in enumerate(lengths):
+        for d in (0, 1):
+            rows = x[i, :n][::-1 if d else 1].astype(np.float64)
+            f = {"LSTM": clipped_lstm, "GRU": clipped_gru, "RNN": clipped_rnn}[kind]
+            for t, made in enumerate(f(rows, w[d], r[d], bias[d], clip, *(s[i, d] for s in given))):
+                y[i, n - 1 - t if d else t, d] = made[0]
+            last[:, i, d] = made[:len(states)]
+    for one, other in zip(results(path, x, lengths, *given), [y, *last], strict=True):
+        close(one, other)
+
+
+def clipped_lstm(x, w, r, bias, clip, h, c):
+    for row in x:
+        i, o, f, g = np.split((row @ w.T + h @ r.T + sum(np.split(bias, 2))).clip(-clip, clip), 4, -1)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        yield h, c
+
+
+def clipped_gru(x, w, r, bias, clip, h):
+    (wz, wr, wh), (rz, rr, rh), bias = np.split(w, 3), np.split(r, 3), sum(np.split(bias, 2))
+    bz, br, bh = np.split(bias, 3)
+    for row in x:
+        z = sigmoid((row @ wz.T + h @ rz.T + bz).clip(-clip, clip))
+        reset = sigmoid((row @ wr.T + h @ rr.T + br).clip(-clip, clip))
+        h = (1 - z) * np.tanh((row @ wh.T + bh + (reset * h) @ rh.T).clip(-clip, clip)) + z * h
+        yield h, h
+
+
+def clipped_rnn(x, w, r, bias, clip, h):
+    for row in x:
+        h = np.tanh((row @ w.T + h @ r.T + sum(np.split(bias, 2))).clip(-clip, clip))
+        yield h, h
+
+
 def test_refusals(tmp_path):
     for steps, inputs, attributes, text in [
             ("t", [], {}, "a known number of 1 to 64 steps"),
-            (5, [], {"clip": 1.0}, "attribute 'clip' is not supported"),
+            (5, [], {"clip": 0.0}, "attribute 'clip' to be above 0, but got 0"),
+            (5, [], {"layout": 2}, "attribute 'layout' to be 0 or 1, but got 2"),
             (5, [], {"activations": ["Relu", "Tanh", "Tanh"]}, "expected activations Sigmoid Tanh"),
             (5, ["", "lengths"], {}, "expected a length of each sequence, input #4"),
             (5, ["", "", "", "", "p"], {}, "peephole weights, input #7, of 12 elements")]:

@@ -31,6 +31,7 @@ struct Cell {
   std::optional<Tensor> lastBias;  // [H], of the last gate's recurrent part
   std::optional<Tensor> peepholes; // [3 * H], of in, out and forget
   std::optional<Tensor> h, c;      // [B, H]; nothing is 0
+  double clip;                     // of inputs of activations; 0: none
 };
 
 /// What a layer is: the same for LSTM, GRU and RNN but for these.
@@ -43,9 +44,27 @@ struct Kind {
 
 } // namespace
 
+/// A tensor whose first dim is the batch, with it behind the dim that was its
+/// second.
+static FailureOr<Tensor> batchBehind(Node &node, const Tensor &x) {
+  if (node.integer("layout", 0) == 0)
+    return x;
+  if (x.rank() != 3)
+    return node.error() << "expected three dims where layout is 1, but got "
+                        << node.describe(x.shape);
+  return node.transpose(x, {1, 0, 2});
+}
+
 /// Part `d` of input `i`, without its first dim.
 static FailureOr<Tensor> ofDirection(Node &node, size_t i, int64_t d) {
-  HK_TRY(whole, node.realTensor(i));
+  HK_TRY(given, node.realTensor(i));
+  // Of parts by direction states alone have a batch.
+  bool isState = i == 5 || i == 6;
+  FailureOr<Tensor> turned =
+      isState ? batchBehind(node, given) : FailureOr<Tensor>(given);
+  if (failed(turned))
+    return failure();
+  const Tensor &whole = *turned;
   if (whole.rank() < 2)
     return node.error() << "expected input #" << i
                         << " to have a dim of directions, but got "
@@ -69,17 +88,31 @@ static FailureOr<Tensor> sumOfParts(Node &node, const Cell &cell,
   return node.binary<AddOp>(input, product);
 }
 
+/// An activation of a sum within [-clip, clip].
+template <class Activation>
+static FailureOr<Tensor> activated(Node &node, const Cell &cell,
+                                   const Tensor &sum) {
+  if (cell.clip == 0)
+    return node.unary<Activation>(sum);
+  HK_TRY(made, node.type(sum.dtype, sum.shape));
+  Tensor within{ClampOp::create(node.b, node.loc, made, sum.value,
+                                node.b.getF32FloatAttr(-cell.clip),
+                                node.b.getF32FloatAttr(cell.clip)),
+                sum.dtype, sum.shape};
+  return node.unary<Activation>(within);
+}
+
 /// Gate `i` of an LSTM: of its part of the sum and, with peepholes, a cell.
 static FailureOr<Tensor> lstmGate(Node &node, const Cell &cell,
                                   const Tensor &sum, int64_t i,
                                   const std::optional<Tensor> &seen) {
   HK_TRY(part, gatesOf(node, sum, cell.hidden, i));
   if (!cell.peepholes || !seen)
-    return node.unary<SigmoidOp>(part);
+    return activated<SigmoidOp>(node, cell, part);
   HK_TRY(weight, gatesOf(node, *cell.peepholes, cell.hidden, i));
   HK_TRY(peep, node.binary<MulOp>(*seen, weight));
   HK_TRY(both, node.binary<AddOp>(part, peep));
-  return node.unary<SigmoidOp>(both);
+  return activated<SigmoidOp>(node, cell, both);
 }
 
 /// Gates in, out, forget, cell: c = f c + i g, h = o tanh(c). Peepholes show
@@ -88,7 +121,7 @@ static LogicalResult lstmStep(Node &node, Cell &cell, const Tensor &input) {
   HK_TRY(sum, sumOfParts(node, cell, input));
   HK_TRY(in, lstmGate(node, cell, sum, 0, cell.c));
   HK_TRY(last, gatesOf(node, sum, cell.hidden, 3));
-  HK_TRY(candidate, node.unary<TanhOp>(last));
+  HK_TRY(candidate, activated<TanhOp>(node, cell, last));
   HK_TRY(taken, node.binary<MulOp>(in, candidate));
   Tensor c = taken;
   if (cell.c) {
@@ -127,7 +160,7 @@ static LogicalResult gruStep(Node &node, Cell &cell, const Tensor &input) {
       return failure();
     recurrent = *biased;
   }
-  HK_TRY(gates, node.unary<SigmoidOp>(sum));
+  HK_TRY(gates, activated<SigmoidOp>(node, cell, sum));
   HK_TRY(update, gatesOf(node, gates, hidden, 0));
   HK_TRY(reset, gatesOf(node, gates, hidden, 1));
   Tensor whole = candidate;
@@ -142,7 +175,7 @@ static LogicalResult gruStep(Node &node, Cell &cell, const Tensor &input) {
     HK_TRY(both, node.binary<AddOp>(candidate, part));
     whole = both;
   }
-  HK_TRY(next, node.unary<TanhOp>(whole));
+  HK_TRY(next, activated<TanhOp>(node, cell, whole));
   FailureOr<Tensor> less =
       cell.h ? node.binary<SubOp>(*cell.h, next) : node.unary<NegOp>(next);
   if (failed(less))
@@ -157,7 +190,7 @@ static LogicalResult gruStep(Node &node, Cell &cell, const Tensor &input) {
 template <class Activation>
 static LogicalResult rnnStep(Node &node, Cell &cell, const Tensor &input) {
   HK_TRY(sum, sumOfParts(node, cell, input));
-  HK_TRY(h, node.unary<Activation>(sum));
+  HK_TRY(h, activated<Activation>(node, cell, sum));
   cell.h = h;
   return success();
 }
@@ -195,6 +228,7 @@ static LogicalResult addBiases(Node &node, const Kind &kind, int64_t d,
 static FailureOr<Cell> cellOf(Node &node, const Kind &kind, const Tensor &x,
                               int64_t d) {
   Cell cell;
+  cell.clip = node.real("clip", 0);
   HK_TRY(input, ofDirection(node, 1, d));
   HK_TRY(weight, ofDirection(node, 2, d));
   cell.weight = weight;
@@ -233,10 +267,13 @@ static FailureOr<Cell> cellOf(Node &node, const Kind &kind, const Tensor &x,
 
 /// What of the operators is not written out.
 static LogicalResult checkForm(Node &node, const Kind &kind) {
-  if (node.hasAttribute("clip"))
-    return node.error() << "attribute 'clip' is not supported";
-  if (failed(node.only("layout", 0, "steps are the first dim")) ||
-      failed(node.only("input_forget", 0, "gates are apart")))
+  if (node.hasAttribute("clip") && !(node.real("clip", 0) > 0))
+    return node.error() << "expected attribute 'clip' to be above 0, but got "
+                        << node.real("clip", 0);
+  if (int64_t layout = node.integer("layout", 0); layout != 0 && layout != 1)
+    return node.error() << "expected attribute 'layout' to be 0 or 1, but got "
+                        << layout;
+  if (failed(node.only("input_forget", 0, "gates are apart")))
     return failure();
   node.integer("hidden_size", 0);
   if (const auto *given = node.attribute("activations")) {
@@ -313,9 +350,39 @@ static FailureOr<Tensor> run(Node &node, const Kind &kind, Cell &cell,
   return node.concat(0, shown);
 }
 
+namespace {
+
+/// What the directions gave: steps [T, 1, B, H], and last states [1, B, H].
+struct Results {
+  SmallVector<Tensor> all, last, cells;
+};
+
+} // namespace
+
+/// Results of the node, in the layout of its inputs.
+static LogicalResult show(Node &node, const Kind &kind, const Results &made) {
+  HK_TRY(y, node.concat(1, made.all));
+  FailureOr<Tensor> shown = node.integer("layout", 0) == 0
+                                ? FailureOr<Tensor>(y)
+                                : node.transpose(y, {2, 0, 1, 3});
+  HK_TRY(h, node.concat(0, made.last));
+  HK_TRY(last, batchBehind(node, h));
+  if (failed(shown) || failed(node.result(0, *shown)) ||
+      failed(node.result(1, last)))
+    return failure();
+  if (!kind.hasCell)
+    return success();
+  HK_TRY(c, node.concat(0, made.cells));
+  HK_TRY(cells, batchBehind(node, c));
+  return node.result(2, cells);
+}
+
 static LogicalResult layer(Node &node, const Kind &kind) {
   constexpr int64_t kMostSteps = 64;
-  HK_TRY(x, node.realTensor(0));
+  if (failed(checkForm(node, kind)))
+    return failure();
+  HK_TRY(given, node.realTensor(0));
+  HK_TRY(x, batchBehind(node, given));
   std::optional<int64_t> steps =
       x.rank() == 3 ? x.shape[0].getConstant() : std::nullopt;
   if (!steps || *steps < 1 || *steps > kMostSteps)
@@ -324,8 +391,6 @@ static LogicalResult layer(Node &node, const Kind &kind) {
                         << node.describe(x.shape)
                         << "; fix the size with --dim, or call a model of one "
                            "step in a loop";
-  if (failed(checkForm(node, kind)))
-    return failure();
   StringRef direction = node.text("direction", "forward");
   if (direction != "forward" && direction != "reverse" &&
       direction != "bidirectional")
@@ -340,28 +405,21 @@ static LogicalResult layer(Node &node, const Kind &kind) {
                           << " directions, but got "
                           << node.describe(node.input(i).shape);
   HK_TRY(masks, masksOf(node, x.shape[1], *steps));
-  SmallVector<Tensor> all, last, cells;
+  Results made;
   for (int64_t d = 0; d < count; ++d) {
     HK_TRY(cell, cellOf(node, kind, x, d));
     HK_TRY(shown, run(node, kind, cell, masks, *steps,
                       d == 1 || direction == "reverse"));
-    all.push_back(shown);
+    made.all.push_back(shown);
     Shape one{Size(1), x.shape[1], Size(cell.hidden)};
     HK_TRY(h, node.reshape(*cell.h, one));
-    last.push_back(h);
+    made.last.push_back(h);
     if (kind.hasCell) {
       HK_TRY(c, node.reshape(*cell.c, one));
-      cells.push_back(c);
+      made.cells.push_back(c);
     }
   }
-  HK_TRY(y, node.concat(1, all));
-  HK_TRY(h, node.concat(0, last));
-  if (failed(node.result(0, y)) || failed(node.result(1, h)))
-    return failure();
-  if (!kind.hasCell)
-    return success();
-  HK_TRY(c, node.concat(0, cells));
-  return node.result(2, c);
+  return show(node, kind, made);
 }
 
 static LogicalResult lstm(Node &node) {
