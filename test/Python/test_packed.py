@@ -326,6 +326,27 @@ def test_other_methods_are_refused(tmp_path):
         hk.torch.read(tmp_path)
 
 
+@pytest.mark.parametrize(("name", "part", "value", "text"), [
+    ("gptq-order", "g_idx", -1, "g_idx has .* groups from -1"),
+    ("gptq-order", "g_idx", 99, "g_idx has .* to 99, for 96 columns in 6 groups"),
+    ("w4a16", "weight_shape", 1 << 40, r"weight_packed is \[64, 12\], and weight_shape \[1099511627776"),
+    ("nf4", "weight.absmax", None, "are not what bitsandbytes writes")])
+def test_damaged_layers(tmp_path, name, part, value, text):
+    """Sizes are compared before anything of them is allocated."""
+    config, pack, bits, change, _ = CASES[name]
+
+    def damaged(layer):
+        parts = pack(layer)
+        parts[part] = parts[part].clone() if value is not None else parts[part][:1]
+        if value is not None:
+            parts[part][0] = value
+        return parts
+
+    folder_of(tmp_path, config, damaged, bits, change)
+    with pytest.raises(hk.UnsupportedModel, match=f"layer 'model.layers.*{text}"):
+        hk.torch.read(tmp_path)
+
+
 @pytest.mark.parametrize(("config", "parts", "text"), [
     ({"quant_method": "fp8"}, ["weight"], "weight' is fp8, and no tensor of the folder ends in "
      "weight_scale_inv or weight_scale for it; the folder is incomplete"),

@@ -81,8 +81,9 @@ def _ordered(codes: torch.Tensor, bits: int, scales: torch.Tensor, zeros: torch.
     in_order = torch.arange(columns) // group
     if place is None or torch.equal(place, in_order):
         return _whole(_affine(codes, bits, scales, zeros, group))
-    if int(place.max()) >= groups:
-        raise _refuse(f"g_idx names group {int(place.max())}, of {groups}", "the file is damaged")
+    if len(place) != columns or int(place.min()) < 0 or int(place.max()) >= groups:
+        raise ValueError(f"g_idx has {len(place)} groups from {int(place.min())} to "
+                         f"{int(place.max())}, for {columns} columns in {groups} groups")
     order = place.argsort(stable=True)
     if torch.equal(place[order], in_order):
         stored = _affine(codes[:, order], bits, scales, zeros, group)
@@ -150,6 +151,10 @@ def _compressed(parts: Tensors, config: dict) -> Matrix:
         zero = 0 if zeros is None else _by_blocks(zeros.to(torch.int8), *codes.shape, block)[0]
         return _whole(Quantised(codes, "i8", group, scales, zero=zero))
     bits, (rows, columns) = int(weights["num_bits"]), parts["weight_shape"].tolist()
+    packed = list(parts["weight_packed"].shape)
+    if packed != [rows, -(-columns * bits // 32)]:
+        raise ValueError(f"weight_packed is {packed}, and weight_shape [{rows}, {columns}] of {bits} "
+                         f"bits without gaps is [{rows}, {-(-columns * bits // 32)}]")
     codes = _fields(parts["weight_packed"], bits, columns)
     scales, group = _by_blocks(parts["weight_scale"], rows, columns, block)
     zeros = torch.full(scales.shape, 1 << (bits - 1), dtype=torch.uint8)
@@ -181,13 +186,15 @@ def _bitsandbytes(parts: Tensors, config: dict) -> Matrix:
     said = json.loads(bytes(state.tolist()))
     largest = parts["weight.absmax"]
     if "weight.nested_absmax" in parts:
-        nested = parts["weight.nested_absmax"].repeat_interleave(said["nested_blocksize"])
+        nested = parts["weight.nested_absmax"].repeat_interleave(
+            min(said["nested_blocksize"], len(largest)))
         largest = (parts["weight.nested_quant_map"][largest.long()] * nested[:len(largest)]
                    + said["nested_offset"])
     octets = parts["weight"].flatten()
     table = parts["weight.quant_map"].float()
     values = table[torch.stack([octets >> 4, octets & 15], -1).flatten().long()]
-    values = values * largest.float().repeat_interleave(said["blocksize"])[:len(values)]
+    each = min(said["blocksize"], len(values))
+    values = values * largest.float().repeat_interleave(each)[:len(values)]
     return Matrix(values.reshape(said["shape"]), None)
 
 
