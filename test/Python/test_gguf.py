@@ -11,7 +11,11 @@ import hk.torch._gguf as stored  # noqa: E402
 
 torch.set_num_threads(1)
 WIDTH, HIDDEN, WORDS, HEADS, LAYERS = 256, 512, 97, 4, 2
-KINDS = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"]
+KINDS = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "Q2_K", "Q3_K",
+         "IQ4_NL", "IQ4_XS", "MXFP4"]
+# Where the f16 numbers of a block begin, if not at its start.
+PLACES = {"Q6_K": [208], "Q2_K": [80, 82], "Q3_K": [108], "Q4_1": [0, 2], "Q5_1": [0, 2],
+          "Q4_K": [0, 2], "Q5_K": [0, 2], "TQ1_0": [52]}
 
 
 def blocks(kind, shape, generator):
@@ -19,15 +23,19 @@ def blocks(kind, shape, generator):
     number = gguf.GGMLQuantizationType[kind]
     elements, size = gguf.GGML_QUANT_SIZES[number]
     data = generator.integers(0, 256, (*shape[:-1], shape[-1] // elements, size), dtype=np.uint8)
-    for i in range(2 if kind in ("Q4_1", "Q5_1", "Q4_K", "Q5_K") else 1):
+    if kind == "MXFP4":
+        data[..., 0] = generator.integers(118, 124, data.shape[:-1])
+        return data.reshape(*shape[:-1], -1), number
+    for at in PLACES.get(kind, [0]):
         scale = generator.uniform(-0.02, 0.02, data.shape[:-1]).astype(np.float16)
-        at = 2 * i if kind != "Q6_K" else size - 2
         data[..., at:at + 2] = scale[..., None].view(np.uint8)
     return data.reshape(*shape[:-1], -1), number
 
 
 def write(path, kind, head):
-    """A llama of one type, the embedding of another, an f32 matrix among them."""
+    """A llama whose layers are of these types by turns (A/B), the embedding of another, an f32
+    matrix among them."""
+    kinds = kind.split("/")
     generator = np.random.default_rng(1)
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(64)
@@ -41,7 +49,7 @@ def write(path, kind, head):
     writer.add_rope_freq_base(10000.0)
     writer.add_vocab_size(WORDS)
 
-    def matrix(name, rows, columns, of=kind):
+    def matrix(name, rows, columns, of):
         if of == "F32":
             writer.add_tensor(name, (0.05 * generator.standard_normal((rows, columns))).astype(np.float32))
             return
@@ -56,7 +64,7 @@ def write(path, kind, head):
         for name, rows, columns in (("attn_q", WIDTH, WIDTH), ("attn_k", WIDTH // 2, WIDTH),
                                     ("attn_v", WIDTH // 2, WIDTH), ("attn_output", WIDTH, WIDTH),
                                     ("ffn_gate", HIDDEN, WIDTH), ("ffn_down", WIDTH, HIDDEN)):
-            matrix(f"blk.{i}.{name}.weight", rows, columns)
+            matrix(f"blk.{i}.{name}.weight", rows, columns, kinds[i % len(kinds)])
         matrix(f"blk.{i}.ffn_up.weight", HIDDEN, WIDTH, "F32")
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -70,14 +78,14 @@ def test_codes_are_the_values(kind):
     data, number = blocks(kind, (5, 512), np.random.default_rng(2))
     found = stored.READERS[kind](data)
     assert np.array_equal(found.values().numpy(), gguf.quants.dequantize(data, number))
-    columns = 512 // (2 if found.element == "ui4" else 1)
+    columns = 512 // (1 if found.element == "i8" else 2)
     assert found.codes.shape == (5, columns)
-    assert found.scales.shape == (5, 32 if kind == "Q6_K" else 16)
+    assert found.scales.shape == (5, 32 if kind in ("Q2_K", "Q3_K", "Q6_K") else 16)
 
 
-@pytest.mark.parametrize("kind,dtype", [("Q4_0", "float32"), ("Q4_1", "bfloat16"),
-                                        ("Q4_K", "float32"), ("Q5_K", "bfloat16"),
-                                        ("Q6_K", "float32")])
+@pytest.mark.parametrize("kind,dtype", [("Q4_0/MXFP4", "float32"), ("Q4_1", "bfloat16"),
+                                        ("Q4_K", "float32"), ("Q5_K/Q2_K", "bfloat16"),
+                                        ("Q6_K/Q3_K", "float32")])
 def test_model_keeps_its_codes(tmp_path, kind, dtype):
     path = write(tmp_path / "m.gguf", kind, "Q8_0")
     model = hk.torch.read(path)
@@ -92,6 +100,12 @@ def test_model_keeps_its_codes(tmp_path, kind, dtype):
             and "proj" in n and ".scales" not in n and ".offsets" not in n]
     assert wide == [f"model.layers.{i}.mlp.up_proj.weight" for i in range(LAYERS)]
     hk.torch.check(model, graph, threads=1)
+
+
+def test_a_type_that_is_widened(tmp_path):
+    path, notes = write(tmp_path / "m.gguf", "TQ1_0", "IQ4_NL"), []
+    assert len(hk.torch.stored_weights(path, hk.torch.read(path), notes)) == 1
+    assert notes[0].startswith("12 tensors of type TQ1_0 are widened: no product of hk takes them")
 
 
 def test_a_type_that_gguf_py_does_not_read(tmp_path):

@@ -65,7 +65,8 @@ def tensors_of(model, architecture):
         yield names.get_name(base) + (end or ".weight"), data
 
 
-def written(path, model, architecture, fields, tensors):
+def written(path, model, architecture, fields, tensors, kinds=()):
+    """`kinds`: parts of names of tensors, and the types of those."""
     writer = gguf.GGUFWriter(path, architecture)
     add = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32,
            str: writer.add_string, list: writer.add_array}
@@ -74,7 +75,10 @@ def written(path, model, architecture, fields, tensors):
     for i, kind in enumerate(("pad", "bos", "eos")):
         getattr(writer, f"add_{kind}_token_id")(i)
     for name, data in [*tensors_of(model, architecture), *tensors.items()]:
-        writer.add_tensor(name, np.ascontiguousarray(data, np.float32))
+        data = np.ascontiguousarray(data, np.float32)
+        kind = next((gguf.GGMLQuantizationType[k] for part, k in kinds if part in name), None)
+        writer.add_tensor(name, data if kind is None else gguf.quants.quantize(data, kind),
+                          raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -132,6 +136,20 @@ def test_logits_are_those_of_the_model(tmp_path, case):
         expected = model(input_ids=ids).logits
         made = hk.torch.read(path)(input_ids=ids).logits
     assert torch.allclose(made, expected, rtol=1e-4, atol=1e-5 * float(expected.abs().max()))
+
+
+def test_stacked_experts_keep_their_codes(tmp_path):
+    """A file has the experts of a layer in one tensor, gates apart from what they gate."""
+    model = zoo.make("qwen3_moe", moe_intermediate_size=64)
+    path = written(tmp_path / "m.gguf", model, "qwen3moe", CASES["qwen3 moe"][3] | {
+        "expert_feed_forward_length": 64}, {}, [("_exps", "Q8_0")])
+    read = hk.torch.read(path)
+    weights = hk.torch.stored_weights(path, read)
+    assert {n.split(".", 4)[-1]: tuple(q.codes.shape) for n, q in weights.items()} == {
+        "experts.gate_up_proj": (8, 128, 64), "experts.down_proj": (8, 64, 64)}
+    assert len(weights) == 4
+    for name, kept in weights.items():
+        assert torch.equal(kept.values(), read.get_parameter(name).data)
 
 
 @pytest.mark.parametrize(("fields", "tensors", "text"), [

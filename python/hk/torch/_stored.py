@@ -96,7 +96,7 @@ def stored_weights(path: str | os.PathLike, model: torch.nn.Module,
     left out, and `notes` says why quantised ones are."""
     path = pathlib.Path(path)
     notes = [] if notes is None else notes
-    rows = _rows_by_width(_gguf.matrices(path) if path.suffix.lower() == ".gguf" else itertools.chain(
+    rows = _rows_by_width(_gguf.matrices(path, notes) if path.suffix.lower() == ".gguf" else itertools.chain(
         _packed.matrices(path, model, notes), _mxfp4.matrices(path)))
     used: dict[int, set[int]] = {width: set() for width in rows}
     found: dict[str, Quantised] = {}
