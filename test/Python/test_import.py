@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import hk.torch  # noqa: E402
+import serving  # noqa: E402
 import transformers  # noqa: E402
 import zoo  # noqa: E402
 
@@ -165,6 +166,7 @@ def test_a_prompt_in_parts(tmp_path):
     for cut in ((0, 7, 0, 1), (7, 19, 1, 2), (19, 20, 2, 12)):
         last = decoder.prefill([ids[0][cut[0]:cut[1]], ids[1][cut[2]:cut[3]]])
     np.testing.assert_allclose(last, whole, rtol=0, atol=1e-5 * np.abs(whole).max())
+    assert serving.largest_difference(function, model, 40) < 1e-5
 
 
 def test_recurrent_functions_are_compared(monkeypatch):
@@ -306,6 +308,7 @@ def test_batched_greedy_decode(tmp_path):
             decoder.step([5, strange])
     with pytest.raises(hk.InvalidArgument, match="there is room for 40"):
         decoder.prefill([np.zeros(40, int)] * 2)
+    assert serving.largest_difference(decoder.function, model, 40) < 1e-5
 
 
 @pytest.mark.parametrize(("mutation", "replacement"), [
