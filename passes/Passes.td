@@ -394,6 +394,8 @@ def HKPlanArena : Pass<"hk-plan-arena", "::mlir::ModuleOp"> {
   let description = [{
     Replaces every memref.alloc by a view of one workspace argument; buffers whose
     lives do not overlap share bytes. Offsets and the total are arith on dims.
+    Buffers begin at multiples of 256 bytes; a product of dynamic sizes of which each
+    unit takes few bytes is rounded up as a whole.
   }];
   let statistics = [
     Statistic<"numBuffers", "num-buffers", "temporaries">,

@@ -18,7 +18,8 @@
 
 using namespace mlir::hk;
 
-int64_t mlir::hk::planArena(llvm::MutableArrayRef<ArenaBuffer> buffers) {
+int64_t mlir::hk::planArena(llvm::MutableArrayRef<ArenaBuffer> buffers,
+                            int64_t alignment) {
   llvm::SmallVector<ArenaBuffer *> bySize =
       llvm::map_to_vector(buffers, [](ArenaBuffer &b) { return &b; });
   llvm::stable_sort(bySize, [](const ArenaBuffer *a, const ArenaBuffer *b) {
@@ -34,13 +35,12 @@ int64_t mlir::hk::planArena(llvm::MutableArrayRef<ArenaBuffer> buffers) {
         continue;
       if (offset + buffer->bytes <= other->offset)
         break;
-      offset =
-          std::max(offset, static_cast<int64_t>(llvm::alignTo(
-                               other->offset + other->bytes, kArenaAlignment)));
+      offset = std::max(offset, static_cast<int64_t>(llvm::alignTo(
+                                    other->offset + other->bytes, alignment)));
     }
     buffer->offset = offset;
     total = std::max(total, static_cast<int64_t>(llvm::alignTo(
-                                offset + buffer->bytes, kArenaAlignment)));
+                                offset + buffer->bytes, alignment)));
     auto position = llvm::upper_bound(
         placed, buffer, [](const ArenaBuffer *a, const ArenaBuffer *b) {
           return a->offset < b->offset;

@@ -26,12 +26,14 @@ struct ArenaBuffer {
   int64_t offset = 0; // result
 };
 
-/// Buffers start at multiples of this many bytes.
+/// Buffers start at multiples of this many bytes of the workspace.
 inline constexpr int64_t kArenaAlignment = 256;
 
-/// Sets the offsets, largest buffers first, each at the lowest offset free
-/// during its whole life; returns the size of the arena. Deterministic.
-int64_t planArena(llvm::MutableArrayRef<ArenaBuffer> buffers);
+/// Sets the offsets, largest buffers first, each at the lowest multiple of
+/// `alignment` that is free during its whole life; returns the size of the
+/// arena, a multiple of it, too. Deterministic.
+int64_t planArena(llvm::MutableArrayRef<ArenaBuffer> buffers,
+                  int64_t alignment);
 
 } // namespace mlir::hk
 

@@ -9,8 +9,10 @@
 // function. This pass replaces them by views of one workspace argument.
 // Temporaries whose dynamic sizes are the same product of dims form a group:
 // within a group the planner works on bytes per unit of that product, and
-// groups follow each other. The total is added to the results of the function's
-// shape function.
+// groups follow each other. Where whole multiples of the alignment per unit
+// would waste much, as for the scores of all pairs of tokens, the product is
+// rounded up instead. The total is added to the results of the function's shape
+// function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,20 +37,41 @@ using namespace mlir::hk;
 
 namespace {
 /// The temporaries whose size is `bytes` times one product of dynamic sizes.
+/// All are narrow or none is.
 struct Group {
   SmallVector<Value> sizes;
+  bool narrow = false;
   SmallVector<memref::AllocOp> allocs;
   SmallVector<ArenaBuffer> buffers;
 };
 
+/// A buffer is narrow if rounding each of its units up to the alignment would
+/// add more than this part of it.
+constexpr int64_t kMostPadding = 8;
+
+bool isNarrow(int64_t bytesPerUnit) {
+  int64_t aligned = llvm::alignTo(bytesPerUnit, kArenaAlignment);
+  return aligned - bytesPerUnit > bytesPerUnit / kMostPadding;
+}
+
 /// The group of exactly these sizes; a function has few of them.
-Group &groupOf(std::vector<Group> &groups, ArrayRef<Value> sizes) {
+Group &groupOf(std::vector<Group> &groups, ArrayRef<Value> sizes, bool narrow) {
   for (Group &group : groups)
-    if (ArrayRef<Value>(group.sizes) == sizes)
+    if (ArrayRef<Value>(group.sizes) == sizes && group.narrow == narrow)
       return group;
   groups.emplace_back();
   groups.back().sizes.assign(sizes.begin(), sizes.end());
+  groups.back().narrow = narrow;
   return groups.back();
+}
+
+/// The largest power of two, at most the alignment, that divides the bytes per
+/// unit of all buffers of `group`.
+int64_t commonPowerOf(const Group &group) {
+  int64_t bits = kArenaAlignment; // the lowest bit of any of them
+  for (const ArenaBuffer &buffer : group.buffers)
+    bits |= buffer.bytes;
+  return bits & -bits;
 }
 
 /// The place of each operation of a function in its order.
@@ -137,10 +160,12 @@ LogicalResult PlanArenaPass::collect(memref::AllocOp alloc, const Steps &steps,
       return failure();
     sizes.push_back(*atTop);
   }
-  Group &group = groupOf(groups, sizes);
+  int64_t bytes = llvm::divideCeil(elements * ::hk::info(*dtype).bits, 8);
+  bool narrow = !sizes.empty() && isNarrow(bytes);
+  if (!narrow)
+    bytes = llvm::alignTo(bytes, kArenaAlignment);
+  Group &group = groupOf(groups, sizes, narrow);
   auto [first, last] = lifeOf(alloc, steps);
-  int64_t bits = elements * ::hk::info(*dtype).bits;
-  int64_t bytes = llvm::alignTo(llvm::divideCeil(bits, 8), kArenaAlignment);
   group.allocs.push_back(alloc);
   group.buffers.push_back({bytes, first, last});
   return success();
@@ -156,11 +181,17 @@ Value PlanArenaPass::place(std::vector<Group> &groups, Value workspace,
   };
   Value base = constant(0);
   for (Group &group : groups) {
-    int64_t unitBytes = planArena(group.buffers);
+    int64_t alignment = commonPowerOf(group);
+    int64_t unitBytes = planArena(group.buffers, alignment);
     Value units;
     for (Value size : group.sizes)
       units = units ? arith::MulIOp::create(top, loc, units, size).getResult()
                     : size;
+    // So many units at once are a multiple of the arena's alignment.
+    if (int64_t together = kArenaAlignment / alignment; together > 1) {
+      units = arith::AddIOp::create(top, loc, units, constant(together - 1));
+      units = arith::AndIOp::create(top, loc, units, constant(-together));
+    }
     auto scaled = [&](int64_t bytes) -> Value {
       Value amount = constant(bytes);
       return units ? arith::MulIOp::create(top, loc, units, amount).getResult()
