@@ -121,6 +121,13 @@ int64_t mlir::hk::guaranteedAlignment(Value value) {
   return std::max<int64_t>(bits / 8, 1);
 }
 
+bool mlir::hk::hasWholeRows(RankedTensorType type) {
+  if (!isPacked(type.getElementType()))
+    return true;
+  return type.getRank() != 0 && !type.isDynamicDim(type.getRank() - 1) &&
+         type.getShape().back() % 2 == 0;
+}
+
 std::optional<MemRefType> mlir::hk::layoutOfViews(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   Operation *op = value.getDefiningOp();
@@ -156,6 +163,9 @@ std::optional<MemRefType> mlir::hk::layoutOfViews(Value value) {
     if (source->getLayout().isIdentity())
       layout = MemRefType::get(type.getShape(), type.getElementType());
   }
+  // An address is that of a byte.
+  if (isPacked(type.getElementType()) && divisorsOf(value).base % 8 != 0)
+    return std::nullopt;
   if (layout.getRank() == 0)
     return layout;
   SmallVector<int64_t> strides;

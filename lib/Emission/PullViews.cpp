@@ -43,8 +43,11 @@ static Expr pullSlice(Puller &p, tensor::ExtractSliceOp op,
     AffineExpr index =
         dropped.test(d) ? p.constant(0) : AffineExpr(position[next++]);
     int64_t stride = op.getStaticStrides()[d];
+    // Vectors of elements of 4 bits begin at a byte.
     if (d + 1 == e)
-      contiguous = stride == 1 && !dropped.test(d);
+      contiguous = stride == 1 && !dropped.test(d) &&
+                   (!isPacked(elementTypeOf(op.getSource())) ||
+                    op.getStaticOffsets()[d] % 2 == 0);
     source.push_back(p.simplify(index * stride + op.getStaticOffsets()[d]));
   }
   if (vec > 1 && !contiguous)

@@ -163,6 +163,18 @@ static LogicalResult refuseForeign(Operation *op) {
                          "kernel for it");
 }
 
+/// A kernel writes whole bytes, so that no two threads write one.
+static LogicalResult checkRows(FusedOp fused) {
+  for (Type result : fused.getResultTypes())
+    if (auto type = cast<RankedTensorType>(result); !hasWholeRows(type))
+      return fused.emitOpError("makes a tensor for another kernel to read, of "
+                               "which the last size must be static and even "
+                               "for ")
+             << type.getElementType() << ", but is " << type
+             << "; convert it to i8 before";
+  return success();
+}
+
 LogicalResult HKFuse::fuse(func::FuncOp function, const ::hk::Target &target,
                            DecisionLog &decisions) {
   if (!function.getBody().hasOneBlock())
@@ -192,7 +204,8 @@ LogicalResult HKFuse::fuse(func::FuncOp function, const ::hk::Target &target,
   {
     RegionBuilder builder(block, dims);
     for (const FusionGroup *group : table.liveGroups()) {
-      builder.build(*group);
+      if (failed(checkRows(builder.build(*group))))
+        return failure();
       ++numRegions;
     }
   }

@@ -82,11 +82,16 @@ static void detachFromConstants(Block &block) {
 }
 
 /// Whether elements that are neighbours in the last dim of `slice` are none in
-/// a dense source, as it steps over some or drops the last dim.
+/// a dense source, as it steps over some or drops the last dim, or the first of
+/// them lies in the middle of a byte.
 static bool hasSteps(tensor::ExtractSliceOp slice) {
   RankedTensorType from = slice.getSourceType(), to = slice.getType();
   if (to.getRank() == 0 || from.isDynamicDim(from.getRank() - 1))
     return false;
+  int64_t begin = slice.getStaticOffsets().back();
+  if (isPacked(from.getElementType()) &&
+      (ShapedType::isDynamic(begin) || begin % 2 != 0))
+    return true;
   auto dense = MemRefType::get(from.getShape(), from.getElementType());
   MemRefType layout = memref::SubViewOp::inferRankReducedResultType(
       to.getShape(), dense, slice.getMixedOffsets(), slice.getMixedSizes(),

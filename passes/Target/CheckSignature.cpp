@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/State.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Passes/Entry.h"
@@ -34,14 +35,6 @@ bool isTensorOfHK(Type type) {
   return tensor && dtypeOf(tensor.getElementType());
 }
 
-/// Whether rows begin at a byte.
-bool isWhole(RankedTensorType type) {
-  if (!isPacked(type.getElementType()))
-    return true;
-  return type.getRank() != 0 && !type.isDynamicDim(type.getRank() - 1) &&
-         type.getShape().back() % 2 == 0;
-}
-
 LogicalResult checkSignature(func::FuncOp function) {
   if (!llvm::json::isUTF8(function.getSymName()))
     return function.emitOpError("expected a name in UTF-8, but got '")
@@ -56,7 +49,8 @@ LogicalResult checkSignature(func::FuncOp function) {
                   "f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU or "
                   "f4E2M1FN, but got "
                << type;
-      else if (auto tensor = cast<RankedTensorType>(type); !isWhole(tensor))
+      else if (auto tensor = cast<RankedTensorType>(type);
+               !hasWholeRows(tensor))
         return function.emitOpError("expected the last size of ")
                << what << " #" << i << " to be static and even for "
                << tensor.getElementType() << ", but got " << type;

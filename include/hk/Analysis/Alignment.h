@@ -36,9 +36,14 @@ Value rootOfViews(Value value);
 /// Alignment in bytes (1 to 16) of the first element of every innermost row.
 int64_t guaranteedAlignment(Value value);
 
+/// Whether every row of a dense tensor of `type` begins at a byte: kernels
+/// store two elements of 4 bits at a time.
+bool hasWholeRows(RankedTensorType type);
+
 /// The layout that a chain of views has in memory over a dense source; nullopt
-/// if it has none (a reshape across a slice), or if its innermost stride is not
-/// 1. Decides exactly as bufferization does.
+/// if it has none (a reshape across a slice), if its innermost stride is not 1,
+/// or if its first element of 4 bits may be the second of a byte. Decides as
+/// bufferization does but for the last.
 std::optional<MemRefType> layoutOfViews(Value value);
 
 } // namespace mlir::hk
