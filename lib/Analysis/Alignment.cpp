@@ -128,6 +128,20 @@ bool mlir::hk::hasWholeRows(RankedTensorType type) {
          type.getShape().back() % 2 == 0;
 }
 
+/// Whether an address can be that of the first of these elements of 4 bits, and
+/// those of the rows be, too. Rows of an odd size are read one element at a
+/// time from the first, wherever they begin.
+static bool beginsAtBytes(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Divisors divisors = divisorsOf(value);
+  bool odd = type.getRank() != 0 && !type.isDynamicDim(type.getRank() - 1) &&
+             type.getShape().back() % 2 != 0;
+  for (int64_t dim = 0; !odd && dim + 1 < type.getRank(); ++dim)
+    if (type.getDimSize(dim) != 1 && divisors.strides[dim] % 8 != 0)
+      return false;
+  return divisors.base % 8 == 0;
+}
+
 std::optional<MemRefType> mlir::hk::layoutOfViews(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   Operation *op = value.getDefiningOp();
@@ -163,8 +177,7 @@ std::optional<MemRefType> mlir::hk::layoutOfViews(Value value) {
     if (source->getLayout().isIdentity())
       layout = MemRefType::get(type.getShape(), type.getElementType());
   }
-  // An address is that of a byte.
-  if (isPacked(type.getElementType()) && divisorsOf(value).base % 8 != 0)
+  if (isPacked(type.getElementType()) && !beginsAtBytes(value))
     return std::nullopt;
   if (layout.getRank() == 0)
     return layout;

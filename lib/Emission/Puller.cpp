@@ -396,9 +396,18 @@ std::string Puller::accessText(BlockArgument argument, Args position, int vec) {
       .str();
 }
 
+/// Whether a row of `tensor` may begin with the second element of a byte.
+static bool hasOddRows(RankedTensorType tensor) {
+  return isPacked(tensor.getElementType()) && tensor.getRank() > 1 &&
+         (tensor.isDynamicDim(tensor.getRank() - 1) ||
+          tensor.getShape().back() % 2 != 0);
+}
+
 Expr Puller::load(BlockArgument argument, Args position, int vec) {
   Type type = elementTypeOf(argument);
   CType loaded = carrierOf(type, vec);
+  if (vec > 1 && hasOddRows(cast<RankedTensorType>(argument.getType())))
+    return pullByElement(argument, position, vec);
   if (vec == 1 && isPacked(type))
     return splat(loaded,
                  {"loadScalar<" + dtypeText(type) + ">(p" +
