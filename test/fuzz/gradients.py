@@ -5,8 +5,9 @@
 #
 # Random forms of hk.attention_backward: dense or ragged, any head sizes and groups,
 # masks, a sink, slopes, biases with their gradients, dropout, results that nobody wants; no
-# normaliser, with a region for the slope; sizes around the edges of tiles. All are functions of one module, each called with its own sizes and checked against the
-# reference interpreter's bounds.
+# normaliser, with a region for the slope; sizes around the edges of tiles. All are functions
+# of one module, each called with its own sizes and checked against the reference
+# interpreter's bounds.
 import argparse
 import random
 import sys

@@ -51,6 +51,7 @@ std::vector<uint32_t> tracePlan(const Dispatch &d) {
   uint64_t n =
       std::min<uint64_t>(d.ofFirstXcd(), 2ull * d.resident * d.unitsPerXcd);
   std::vector<uint32_t> plan;
+  plan.reserve(n);
   for (uint64_t j = 0; j < n; ++j)
     plan.push_back(uint32_t(j * d.xcds));
   return plan;

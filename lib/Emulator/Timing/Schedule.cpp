@@ -24,6 +24,7 @@ public:
                     unsigned units) {
     // Those of one unit first: their neighbours run beside them, not before.
     std::vector<const WorkgroupTrace *> all;
+    all.reserve(traces.size());
     for (const auto &[linear, trace] : traces)
       all.push_back(trace);
     for (size_t first = 0; first < std::min<size_t>(units, all.size()); ++first)
