@@ -18,10 +18,17 @@ namespace hk::emu {
 /// GFX9 has no element size in the descriptor: it is one word.
 constexpr uint32_t kSwizzleElement = 4;
 
+static uint32_t scalarOffset(Wave &w, const Inst &inst, const Operand &soff) {
+  if (!soff.isSgpr())
+    return soff.isConst() ? uint32_t(soff.imm) : 0;
+  if (w.checks && w.sd[soff.reg] != ~0u)
+    w.reportUndefined(inst, -1, 0, "the scalar offset");
+  return w.s[soff.reg];
+}
+
 bool bufferAddresses(Wave &w, const Inst &inst, unsigned vaddr, unsigned bytes,
                      BufferAccess &access, bool mayStep) {
   const Operand &v = inst.o[vaddr], &desc = inst.o[vaddr + 1];
-  const Operand &soff = inst.o[vaddr + 2];
   unsigned r = desc.reg;
   if (w.checks && (w.sd[r] & w.sd[r + 1] & w.sd[r + 2] & w.sd[r + 3]) != ~0u)
     w.reportUndefined(inst, -1, 0, "the buffer descriptor");
@@ -40,14 +47,7 @@ bool bufferAddresses(Wave &w, const Inst &inst, unsigned vaddr, unsigned bytes,
              "emulated for plain loads and stores only");
     return false;
   }
-  uint32_t soffset = 0;
-  if (soff.isSgpr()) {
-    soffset = w.s[soff.reg];
-    if (w.checks && w.sd[soff.reg] != ~0u)
-      w.reportUndefined(inst, -1, 0, "the scalar offset");
-  } else if (soff.isConst()) {
-    soffset = uint32_t(soff.imm);
-  }
+  uint32_t soffset = scalarOffset(w, inst, inst.o[vaddr + 2]);
   if (v.isVgpr())
     checkAddressDefined(w, inst, v, w.exec);
   const uint32_t *index = inst.m.idxen ? w.v[v.reg] : nullptr;

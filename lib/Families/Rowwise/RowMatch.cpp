@@ -481,6 +481,17 @@ static Verdict checkMembers(ArrayRef<Operation *> ops,
   return Verdict::accept();
 }
 
+/// Values that `ops` read and that none of `members` makes.
+static size_t countOperands(ArrayRef<Operation *> ops,
+                            const llvm::SmallPtrSetImpl<Operation *> &members) {
+  llvm::SmallPtrSet<Value, 16> operands;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      if (!members.contains(operand.getDefiningOp()))
+        operands.insert(operand);
+  return operands.size();
+}
+
 /// Leaves of `rows`, those of the operators in front, what `own` begins with,
 /// too.
 static void keepCommon(SmallVectorImpl<DimName> &rows, ArrayRef<DimName> own) {
@@ -508,7 +519,6 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
              return members.contains(def) && !hasNoRows(def);
            });
   };
-  llvm::SmallSetVector<Value, 16> operands;
   bool first = true, oneRow = makesOneRow(ops, members);
   int64_t maxRank = 0;
   for (Operation *op : ops) {
@@ -518,9 +528,6 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
                                  " is not a row-wise operator");
     if (Verdict form = checkForm(op); !form.accepted())
       return form;
-    for (Value operand : op->getOperands())
-      if (!members.contains(operand.getDefiningOp()))
-        operands.insert(operand);
     if (hasNoRows(op) || (!findsAnyRow(op) && isReadThrough(op, members)))
       continue;
     bool isTransposed = isTransposedStore(
@@ -542,7 +549,7 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
   // Whole rows make vectors: the last dim is never a row dim.
   if (!rows.sizes.empty() && int64_t(rows.sizes.size()) >= maxRank)
     rows.sizes.truncate(maxRank - 1);
-  if (operands.size() > kMaxOperands)
+  if (countOperands(ops, members) > kMaxOperands)
     return Verdict::refuse(Reason::GroupFull, "more than " +
                                                   Twine(kMaxOperands) +
                                                   " operands of a kernel");

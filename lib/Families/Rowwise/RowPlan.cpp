@@ -212,10 +212,9 @@ int64_t RowPlan::commonVec(int64_t limit) const {
       if (result.getType() == op.getResult(0).getType() ||
           op.getNumResults() == 1)
         cutLast(result);
-    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
-      if (!slice.getStaticOffsets().empty())
-        cut(slice.getStaticOffsets().back());
-    }
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+        slice && !slice.getStaticOffsets().empty())
+      cut(slice.getStaticOffsets().back());
     if (!rowwise)
       continue;
     if (int64_t group = rowwise.getReductionGroup())
