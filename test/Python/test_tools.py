@@ -32,8 +32,19 @@ def test_sources_and_targets(source, tmp_path):
     (b"", hk.Incompatible, "is not a safetensors file, or it is cut off"),
     (b"{not json", hk.Incompatible, "is not a safetensors file, or it is cut off"),
     (b"[1, 2]", hk.Incompatible, "is not a safetensors file, or it is cut off"),
-    (b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}', hk.Incompatible,
+    (b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,0]}}', hk.Incompatible,
      "tensor 'a': .4. has 4 elements, but the file 0"),
+    (b"[" * 100000, hk.Incompatible, "is not a safetensors file, or it is cut off"),
+    (b'{"a": 3}', hk.Incompatible, "tensor 'a': no support for None"),
+    (b'{"a": {"dtype": "F32", "shape": [-2, -3], "data_offsets": [0, 24]}}', hk.Incompatible,
+     r"tensor 'a': expected a list of counts, got \[-2, -3\]"),
+    (b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [8]}}', hk.Incompatible,
+     "tensor 'a': expected two data_offsets, got 1"),
+    (b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 7]}}', hk.Incompatible,
+     "tensor 'a': bytes 0 to 7 are no F32 elements of the "),
+    (b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4611686018427387904]}}',
+     hk.Incompatible, "tensor 'a': bytes 0 to 4611686018427387904 are no F32 elements of the "),
+    (b'{"__metadata__":{"hk.files":"[3]"}}', hk.Incompatible, "hk.files of its metadata is no list"),
     (b'{"__metadata__":{"hk.files":"[\\"w.safetensors\\"]"}}', hk.Incompatible, "named by one itself")])
 def test_damaged_weights(source, tmp_path, content, kind, text):
     file = tmp_path / "w.safetensors"
