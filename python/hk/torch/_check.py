@@ -52,17 +52,19 @@ class Report(typing.NamedTuple):
     ties: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        errors = (f"largest error {self.error:.2e} (the model's own {self.own_error:.2e}, bound "
+                  f"{self.bound:.2e}) of {self.largest:.3g}")
         return "; ".join([
-            f"largest error {self.error:.2e} (the model's own {self.own_error:.2e}, bound "
-            f"{self.bound:.2e}) of {self.largest:.3g}", *self._tokens(), *self._nothing_shown(),
+            errors, *self._tokens(), *self._nothing_shown(),
             *(f"a tie of experts decided ({t})" for t in self.ties)])
 
     def _tokens(self) -> list[str]:
         if self.decided is None:
             return []
         if not self.decided and self.rows:
-            return [f"NO TOKEN WAS COMPARED: 0 of {self.rows} rows decided, the two best tokens are "
-                    "nearer than twice the bound in each; a wider type (--dtype=f32) shows more"]
+            return [(f"NO TOKEN WAS COMPARED: 0 of {self.rows} rows decided, the two best tokens "
+                     "are nearer than twice the bound in each; a wider type (--dtype=f32) shows "
+                     "more")]
         return [f"best token equal in all {self.decided} of {self.rows} rows where it is decided"]
 
     @property
@@ -73,8 +75,8 @@ class Report(typing.NamedTuple):
     def _nothing_shown(self) -> list[str]:
         if not self.vacuous:
             return []
-        return ["THE CHECK SHOWS NOTHING: the bound is beyond the largest result, because the model "
-                "itself is that far off in this type"]
+        return [("THE CHECK SHOWS NOTHING: the bound is beyond the largest result, because the "
+                 "model itself is that far off in this type")]
 
 
 def _prompts(graph: Graph) -> list[torch.Tensor]:

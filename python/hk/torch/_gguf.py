@@ -95,8 +95,7 @@ def _q6_k(data: np.ndarray) -> Quantised:
 READERS: dict[str, typing.Callable[[np.ndarray], Quantised]] = {
     "Q4_0": _q4_0, "Q4_1": _q4_1, "Q5_0": _q5_0, "Q5_1": _q5_1, "Q8_0": _q8_0, "Q4_K": _q4_k,
     "Q5_K": _q5_k, "Q6_K": _q6_k, **_gguf_few.READERS}
-
-
+# Types that are no codes.
 PLAIN = {"F64", "F32", "F16", "BF16", "I8", "I16", "I32", "I64"}
 
 

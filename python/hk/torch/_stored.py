@@ -96,8 +96,9 @@ def stored_weights(path: str | os.PathLike, model: torch.nn.Module,
     left out, and `notes` says why quantised ones are."""
     path = pathlib.Path(path)
     notes = [] if notes is None else notes
-    rows = _rows_by_width(_gguf.matrices(path, notes) if path.suffix.lower() == ".gguf" else itertools.chain(
-        _packed.matrices(path, model, notes), _mxfp4.matrices(path)))
+    rows = _rows_by_width(
+        _gguf.matrices(path, notes) if path.suffix.lower() == ".gguf" else itertools.chain(
+            _packed.matrices(path, model, notes), _mxfp4.matrices(path)))
     used: dict[int, set[int]] = {width: set() for width in rows}
     found: dict[str, Quantised] = {}
     for name, parameter in model.named_parameters() if rows else ():
