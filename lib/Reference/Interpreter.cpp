@@ -256,10 +256,11 @@ static std::optional<int64_t> evaluateInteger(Operation *op,
   auto binary = [&](auto fn) -> Result {
     return fn(env.integer(op->getOperand(0)), env.integer(op->getOperand(1)));
   };
+  // By 0 as by 1, which is what compiled functions do.
   auto ceilDiv = [](int64_t a, int64_t b) {
-    return b == 0 ? 0 : (a + b - 1) / b;
+    return b == 0 ? a : (a + b - 1) / b;
   };
-  auto divide = [](int64_t a, int64_t b) { return b == 0 ? 0 : a / b; };
+  auto divide = [](int64_t a, int64_t b) { return b == 0 ? a : a / b; };
   auto remainder = [](int64_t a, int64_t b) { return b == 0 ? 0 : a % b; };
   auto lesser = [](int64_t a, int64_t b) { return std::min(a, b); };
   auto greater = [](int64_t a, int64_t b) { return std::max(a, b); };

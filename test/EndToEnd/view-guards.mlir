@@ -20,6 +20,8 @@
 // RUN: hk-run %t.so --function=divided --dim=x.0=6 --dim=y.0=3 --check=%s | FileCheck %s
 // RUN: hk-run %t.so --function=divided --dim=x.0=0 --dim=y.0=0 --check=%s | FileCheck %s
 // RUN: not hk-run %t.so --function=divided --dim=x.0=6 --dim=y.0=0 2>&1 | FileCheck %s --check-prefix=DIVIDED
+// RUN: hk-run %t.so --function=parts --dim=x.0=6 --dim=y.0=4 --check=%s | FileCheck %s
+// RUN: hk-run %t.so --function=parts --dim=x.0=6 --dim=y.0=0 --check=%s | FileCheck %s
 
 // CHECK: all within their bounds
 // DIVIDED: function 'divided': x dim 0 is 6 but arith.divui dim 0 * y dim 0 is 0; they must be equal
@@ -110,4 +112,14 @@ func.func @divided(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?x?xf32> {
   %e = tensor.expand_shape %x [[0, 1]] output_shape [%q, %d] : tensor<?xf32> into tensor<?x?xf32>
   %z = hk.add %e, %y : tensor<?x?xf32>, tensor<?xf32> -> tensor<?x?xf32>
   return %z : tensor<?x?xf32>
+}
+// Divided by no elements, the size is what it is by one.
+func.func @parts(%x: tensor<?x8xf32> {hk.name = "x"}, %y: tensor<?xf32> {hk.name = "y"}) -> tensor<?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x8xf32>
+  %m = tensor.dim %y, %c0 : tensor<?xf32>
+  %q = arith.ceildivsi %n, %m : index
+  %s = tensor.extract_slice %x[0, 0] [%q, 8] [1, 1] : tensor<?x8xf32> to tensor<?x8xf32>
+  %r = hk.neg %s : tensor<?x8xf32>
+  return %r : tensor<?x8xf32>
 }
