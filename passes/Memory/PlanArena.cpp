@@ -27,6 +27,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKPLANARENA
 #include "hk/Passes/Passes.h.inc"
@@ -43,7 +45,11 @@ struct Group {
   bool narrow = false;
   SmallVector<memref::AllocOp> allocs;
   SmallVector<ArenaBuffer> buffers;
+  int64_t unitBytes = 0; // of all of them
 };
+
+/// More bytes than any machine has, and far from 2^63.
+constexpr double kMostBytes = double(int64_t(1) << 60);
 
 /// A buffer is narrow if rounding each of its units up to the alignment would
 /// add more than this part of it.
@@ -92,7 +98,10 @@ struct PlanArenaPass : mlir::hk::impl::HKPlanArenaBase<PlanArenaPass> {
                         OpBuilder &top, IRMapping &hoisted,
                         std::vector<Group> &groups);
   Value place(std::vector<Group> &groups, Value workspace, OpBuilder &top);
-  LogicalResult returnTotal(func::FuncOp func, Value total);
+  LogicalResult returnTotal(func::FuncOp func, Value total,
+                            ArrayRef<Group> groups);
+  FailureOr<Value> isTooLarge(ArrayRef<Group> groups, OpBuilder &builder,
+                              Location loc, IRMapping &map);
   FailureOr<Value> cloneIndex(Value value, OpBuilder &builder, IRMapping &map);
 };
 
@@ -182,7 +191,7 @@ Value PlanArenaPass::place(std::vector<Group> &groups, Value workspace,
   Value base = constant(0);
   for (Group &group : groups) {
     int64_t alignment = commonPowerOf(group);
-    int64_t unitBytes = planArena(group.buffers, alignment);
+    int64_t unitBytes = group.unitBytes = planArena(group.buffers, alignment);
     Value units;
     for (Value size : group.sizes)
       units = units ? arith::MulIOp::create(top, loc, units, size).getResult()
@@ -212,8 +221,43 @@ Value PlanArenaPass::place(std::vector<Group> &groups, Value workspace,
   return base;
 }
 
-/// Makes the shape function of `func` return `total` as its last result.
-LogicalResult PlanArenaPass::returnTotal(func::FuncOp func, Value total) {
+/// Whether the bytes of `groups`, of sizes that only a call tells, are too many
+/// for 63 bits; no value where all sizes are known.
+FailureOr<Value> PlanArenaPass::isTooLarge(ArrayRef<Group> groups,
+                                           OpBuilder &builder, Location loc,
+                                           IRMapping &map) {
+  Type f64 = builder.getF64Type();
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF64FloatAttr(value));
+  };
+  Value sum;
+  for (const Group &group : groups) {
+    if (group.sizes.empty())
+      continue;
+    Value bytes = constant(group.unitBytes);
+    for (Value size : group.sizes) {
+      FailureOr<Value> copied = cloneIndex(size, builder, map);
+      if (failed(copied))
+        return failure();
+      Value wide = arith::IndexCastOp::create(builder, loc,
+                                              builder.getI64Type(), *copied);
+      Value real = arith::SIToFPOp::create(builder, loc, f64, wide);
+      bytes = arith::MulFOp::create(builder, loc, bytes, real);
+    }
+    sum = sum ? arith::AddFOp::create(builder, loc, sum, bytes).getResult()
+              : bytes;
+  }
+  if (!sum)
+    return Value();
+  return Value(arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT,
+                                     sum, constant(kMostBytes)));
+}
+
+/// Makes the shape function of `func` return `total` as its last result, or
+/// what no workspace has where that is not a number of 63 bits.
+LogicalResult PlanArenaPass::returnTotal(func::FuncOp func, Value total,
+                                         ArrayRef<Group> groups) {
   auto shape = getOperation().lookupSymbol<func::FuncOp>(
       (func.getSymName() + kShapeFunctionSuffix).str());
   if (!shape)
@@ -228,6 +272,16 @@ LogicalResult PlanArenaPass::returnTotal(func::FuncOp func, Value total) {
   FailureOr<Value> copied = cloneIndex(total, inShape, map);
   if (failed(copied))
     return failure();
+  FailureOr<Value> tooLarge = isTooLarge(groups, inShape, func.getLoc(), map);
+  if (failed(tooLarge))
+    return failure();
+  if (*tooLarge) {
+    Value most = arith::ConstantIndexOp::create(
+        inShape, func.getLoc(), std::numeric_limits<int64_t>::max());
+    copied = arith::SelectOp::create(inShape, func.getLoc(), *tooLarge, most,
+                                     *copied)
+                 .getResult();
+  }
   ret.getOperandsMutable().append(*copied);
   SmallVector<Type> results(ret.getOperandTypes());
   shape.setFunctionType(FunctionType::get(
@@ -266,5 +320,5 @@ LogicalResult PlanArenaPass::plan(func::FuncOp func) {
   // Only now: the sizes stand before what may be the first of them.
   for (memref::AllocOp alloc : allocs)
     alloc.erase();
-  return returnTotal(func, total);
+  return returnTotal(func, total, groups);
 }

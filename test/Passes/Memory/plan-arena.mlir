@@ -36,7 +36,12 @@ func.func @chain(%x: memref<?x64xf32>, %y: memref<?x64xf32> {hk.output}) {
 // CHECK-LABEL: func.func private @chain__shape(
 // CHECK: %[[N:.+]] = memref.dim
 // CHECK: %[[BYTES:.+]] = arith.muli %[[N]], %c512
-// CHECK: return %[[N]], %c64, %[[BYTES]]
+// Bytes that 63 bits do not count are more than any workspace has.
+// CHECK: %[[REAL:.+]] = arith.sitofp
+// CHECK: %[[PRODUCT:.+]] = arith.mulf %[[REAL]], %cst
+// CHECK: %[[LARGE:.+]] = arith.cmpf ogt, %[[PRODUCT]]
+// CHECK: %[[NEEDED:.+]] = arith.select %[[LARGE]], %c9223372036854775807, %[[BYTES]]
+// CHECK: return %[[N]], %c64, %[[NEEDED]]
 func.func private @chain__shape(%x: memref<?x64xf32>) -> (index, index) {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
@@ -84,7 +89,8 @@ func.func @narrow(%x: memref<?x?xf32>, %y: memref<?x?xbf16> {hk.output}) {
 }
 // CHECK-LABEL: func.func private @narrow__shape(
 // CHECK: %[[BYTES:.+]] = arith.muli %{{.+}}, %c6
-// CHECK: return %{{.+}}, %{{.+}}, %[[BYTES]]
+// CHECK: %[[NEEDED:.+]] = arith.select %{{.+}}, %c9223372036854775807, %[[BYTES]]
+// CHECK: return %{{.+}}, %{{.+}}, %[[NEEDED]]
 func.func private @narrow__shape(%x: memref<?x?xf32>) -> (index, index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
