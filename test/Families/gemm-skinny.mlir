@@ -3,7 +3,7 @@
 // RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s
 
 // CHECK-LABEL: hk.kernel @matmul gemm
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 112, bk = 128, wm = 1, wn = 2, stages = 5, splitK = 1, loop = skinny> threads 288 lds 82392
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 112, bk = 128, wm = 1, wn = 2, stages = 5, splitK = 1, loop = skinny> threads 288 lds 81608
 // CHECK: hk.variant @v1 #hk.gemm_tile<bm = 16, bn = 112, {{.*}}stages = 5, {{.*}}loop = skinny>
 // CHECK: hk.variant @v2 #hk.gemm_tile<bm = 32, bn = 112, {{.*}}stages = 5, {{.*}}loop = skinny>
 // CHECK: hk.variant @v3 #hk.gemm_tile<bm = 64, bn = 112, {{.*}}stages = 3, {{.*}}loop = skinny>
@@ -36,4 +36,12 @@ func.func @last_round(%x: tensor<16x4096xf8E4M3FN>, %w: tensor<128256x4096xf8E4M
 func.func @places(%x: tensor<64x4096xf8E4M3FN>, %w: tensor<14336x4096xf8E4M3FN>) -> tensor<64x14336xbf16> {
   %0 = hk.matmul %x, %w transpose_b accumulation tensor_core : tensor<64x4096xf8E4M3FN>, tensor<14336x4096xf8E4M3FN> -> tensor<64x14336xbf16>
   return %0 : tensor<64x14336xbf16>
+}
+
+// 33 rows and more share a unit, too, where all of its places are taken.
+// CHECK-LABEL: hk.kernel @matmul_3 gemm
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, bn = 112, {{.*}}stages = 3, {{.*}}loop = skinny>
+func.func @half_full(%x: tensor<33x4096xf8E4M3FN>, %w: tensor<28672x4096xf8E4M3FN>) -> tensor<33x28672xbf16> {
+  %0 = hk.matmul %x, %w transpose_b accumulation tensor_core : tensor<33x4096xf8E4M3FN>, tensor<28672x4096xf8E4M3FN> -> tensor<33x28672xbf16>
+  return %0 : tensor<33x28672xbf16>
 }

@@ -191,8 +191,7 @@ constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
   if (resident == 1)
     others += C::kRoomlessMicroseconds;
   else if (tile.bn == 112)
-    others += rowBlocks == 1 && (tile.bm < 64 || size.m > 48) &&
-                      blocks >= C::kFilledRound * rounds * clusters
+    others += rowBlocks == 1 && blocks >= C::kFilledRound * rounds * clusters
                   ? -C::kFilledMicroseconds
                   : C::kFilledMicroseconds * rounds;
   others += rowBlocks == 1 && bytesB >= C::kChainBytes ? C::kChainMicroseconds

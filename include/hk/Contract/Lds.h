@@ -133,9 +133,16 @@ constexpr int64_t warpSpecialisedLds(const GemmTile &tile) {
                 ldsMul(tile.wm, kGroupWarps, kBulkSlabBytes + 2 * 8));
 }
 
-/// Words between the columns of a part of a skinny product, beyond its rows:
-/// keeps writes of neighbouring columns in different banks.
-inline constexpr int32_t kSkinnyPad = 2;
+/// Words between eight columns of a part of a skinny product and the next ones,
+/// which keep reads of columns that are eight apart in different banks.
+inline constexpr int32_t kSkinnyGap = 2;
+
+/// The parts that a block of a skinny product adds: its columns, a multiple of
+/// eight, of all its rows.
+constexpr int64_t skinnyParts(const GemmTile &tile) {
+  return ldsAdd(ldsMul(tile.bn, tile.bm, 4),
+                ldsMul(tile.bn / 8, kSkinnyGap, 4));
+}
 
 /// Whether a tile of Skinny is of groups: rows of B come from memory straight
 /// into registers, in no stages, and the wn waves of a block share k.
@@ -161,7 +168,7 @@ constexpr int64_t skinnyLds(const GemmTile &tile) {
     return groupedSkinnyLds(tile);
   int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
   return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
-                ldsAdd(ldsMul(tile.bn, tile.bm + kSkinnyPad, 4), 8));
+                ldsAdd(skinnyParts(tile), 8));
 }
 
 /// SkinnyCodes: elements of k whose codes a wave takes at a time, 16 bytes a

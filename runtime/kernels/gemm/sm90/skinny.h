@@ -48,8 +48,10 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
   /// Rows of B are two ranges when columns come in pairs.
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kColumns = P::kCols, kOwn = kColumns / Cluster;
-  static constexpr int kPitch = T.bm + kSkinnyPad;
-  static_assert(kColumns % Cluster == 0 && kColumns % 8 == 0);
+  static constexpr u32 kPartsBytes = u32(skinnyParts(T));
+  /// Neighbouring columns of parts whose runs of eight rows are swapped apart.
+  static constexpr int kTurns = T.bm % 32 == 0 ? 4 : T.bm % 16 == 0 ? 2 : 1;
+  static_assert(kColumns % Cluster == 0 && kColumns % 8 == 0 && T.bm % 8 == 0);
   /// The first row of B of a warpgroup. The last one's 64 end with the tile, so
   /// that some may be its neighbour's, too, who keeps them.
   HK_MEM static int firstRow(int group) {
@@ -84,7 +86,7 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
     HK_MEM LdsBarrier done() const { return {bars() + 2 * kStages * 8}; }
 
   private:
-    HK_MEM u32 bars() const { return parts() + T.bn * kPitch * 4; }
+    HK_MEM u32 bars() const { return parts() + kPartsBytes; }
   };
 
   /// The block's place: corner of the result, stages of k from k0 on.
@@ -199,7 +201,15 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
   /// Where column c of half p of a pair lies among the parts of the block that
   /// finishes it, and rank's part of it there.
   HK_MEM static u32 slotOf(u32 rank, int p, int c) {
-    return (rank * kParts * kOwn + p * kOwn + c % kOwn) * kPitch;
+    return rank * kParts * kOwn + p * kOwn + c % kOwn;
+  }
+  /// The word of row m of a slot. Lanes write eight rows of each of four slots
+  /// at once, and read a row of slots that are eight apart: for the first every
+  /// slot has its runs of eight rows in another order, for the second eight
+  /// slots are followed by a gap.
+  HK_MEM static u32 wordOf(u32 slot, int m) {
+    u32 turn = slot / (4 / kTurns) % kTurns * 8;
+    return slot * T.bm + slot / 8 * kSkinnyGap + (u32(m) ^ turn);
   }
 
   /// Every sum to the block that finishes its column.
@@ -210,7 +220,7 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
       if (row < group * 64)
         continue;
       int p = row / kColumns, c = row % kColumns;
-      u32 at = lds.parts() + (slotOf(rank, p, c) + lane % 4 * 2) * 4;
+      u32 slot = slotOf(rank, p, c), at = lds.parts();
       u32 owner = c / kOwn;
       u32 to = at, bar = 0;
       if constexpr (Cluster > 1) {
@@ -220,10 +230,11 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
       HK_UNROLL for (int i = 0; i < T.bm / 8; ++i) {
         u32 first = bitCast<u32>(d[i * 4 + h * 2]);
         u32 second = bitCast<u32>(d[i * 4 + h * 2 + 1]);
+        u32 place = to + wordOf(slot, i * 8 + lane % 4 * 2) * 4;
         if constexpr (Cluster > 1)
-          sendLds8(to + i * 32, first, second, bar);
+          sendLds8(place, first, second, bar);
         else
-          storeLds8(to + i * 32, first, second);
+          storeLds8(place, first, second);
       }
     }
   }
@@ -234,7 +245,7 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
     Vec<Acc, V> sum = 0;
     HK_UNROLL for (int rank = 0; rank < Cluster; ++rank)
         HK_UNROLL for (int e = 0; e < V; ++e) sum[e] +=
-        parts[slotOf(rank, p, c + e) + m];
+        parts[wordOf(slotOf(rank, p, c) + e, m)];
     return sum;
   }
 
