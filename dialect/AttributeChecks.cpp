@@ -123,7 +123,7 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
            << kGemmLoopAttrName
            << "' to be \"blocks\", \"warp_specialised\", \"skinny\", "
            << "\"skinny_codes\", \"microscaled\", \"register_cells\", "
-           << "\"ping_pong\" or \"streamed_codes\", but got "
+           << "\"ping_pong\", \"streamed_codes\" or \"swapped\", but got "
            << attribute.getValue();
   }
   if (name == kExchangeAttrName) {

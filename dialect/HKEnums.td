@@ -129,7 +129,8 @@ def HK_GemmLoop : HK_Enum<"GemmLoop", "main loop of a matrix product (hk::GemmLo
     I32EnumAttrCase<"microscaled", 4>,
     I32EnumAttrCase<"register_cells", 5>,
     I32EnumAttrCase<"ping_pong", 6>,
-    I32EnumAttrCase<"streamed_codes", 7>]>;
+    I32EnumAttrCase<"streamed_codes", 7>,
+    I32EnumAttrCase<"swapped", 8>]>;
 
 def HK_GuardRelation : HK_Enum<"GuardRelation", "what a guard demands of two sizes", [
     I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"le", 1>, I32EnumAttrCase<"ge", 2>]>;

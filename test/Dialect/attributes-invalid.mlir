@@ -78,7 +78,7 @@ module attributes {hk.targt = "host"} {}
 
 // -----
 
-// expected-error @below {{expected 'hk.gemm_loop' to be "blocks", "warp_specialised", "skinny", "skinny_codes", "microscaled", "register_cells", "ping_pong" or "streamed_codes", but got "fast"}}
+// expected-error @below {{expected 'hk.gemm_loop' to be "blocks", "warp_specialised", "skinny", "skinny_codes", "microscaled", "register_cells", "ping_pong", "streamed_codes" or "swapped", but got "fast"}}
 module attributes {hk.gemm_loop = "fast"} {}
 
 // -----

@@ -70,6 +70,21 @@ struct Sm90Calibration {
   static constexpr double kSkinnyMicroseconds = 2.0, kChainMicroseconds = -1.0,
                           kChainBytes = 256 * 1024, kSplitMicroseconds = 0.4,
                           kSplitInRounds = 1.5;
+  /// Products of some hundred rows in swapped tiles, fitted to 430 times of 27
+  /// products on an H200 (h200-gemm.md), so that they are as much too long as
+  /// those of the other loops and 5 % more: launch, start and end; each
+  /// doubling of the blocks that share k; clocks of a microsecond, of a step
+  /// beside its products and of the end of 256 rows; what the cache gives, of
+  /// that where rows are not whole lines, and the memory; from asking for a
+  /// stage to having it; what a row of a box costs that does not exist, of one
+  /// that does.
+  static constexpr double kSwappedMicroseconds = 3.15,
+                          kSwappedShareMicroseconds = 0.9,
+                          kSwappedClocks = 1675, kSwappedStepClocks = 135,
+                          kSwappedEndClocks = 10500,
+                          kSwappedCacheBytes = 13.3e6, kSwappedUnaligned = 0.56,
+                          kSwappedMemory = 0.735,
+                          kSwappedStageMicroseconds = 1.3, kMissingRow = 5;
   /// Start, first bytes and last store of one of 4-bit codes.
   static constexpr double kCodesMicroseconds = 2.0;
   /// 4-bit codes that a unit decodes and multiplies in a microsecond, with up

@@ -212,6 +212,8 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                                   const GemmSize &given) {
   if (const FlightCalibration *flight = flightCalibration(target))
     return flightGemmMicroseconds(target, *flight, tile, shape, given);
+  if (tile.loop == GemmLoop::Swapped)
+    return swappedMicroseconds(target, tile, shape, given);
   if (tile.loop == GemmLoop::WarpSpecialised)
     return warpSpecialisedMicroseconds(target, tile, shape, given);
   GemmSize size = withBlocksAsBatches(given);

@@ -139,6 +139,62 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   return target.launchMicroseconds + costMax(compute, memory) + apart;
 }
 
+/// Time in which the memory and the L2 cache give a tile of a swapped product
+/// its operands, beside nothing else: only a tile that is alone has rows of A
+/// that do not exist.
+constexpr double swappedFetchMicroseconds(const Target &target,
+                                          const GemmTile &tile,
+                                          const GemmShapeClass &shape,
+                                          const GemmSize &size, double tiles) {
+  using C = Sm90Calibration;
+  double missing = costMax(0, tile.bm - double(size.m));
+  double rows = tile.bm + tile.bn + (C::kMissingRow - 1) * missing;
+  bool lines = size.k * info(shape.operand).bits / 8 % C::kLineBytes == 0;
+  double cache = rows * kBulkRowBytes * ceilDiv(double(size.k), tile.bk) /
+                 (lines ? C::kSwappedCacheBytes
+                        : C::kSwappedCacheBytes * C::kSwappedUnaligned);
+  double memory = gemmBytes(shape, size) / tiles /
+                  (target.memoryGBps * 1e3 * C::kSwappedMemory);
+  return costMax(cache, memory);
+}
+
+/// Tiles of a swapped product, and rounds in which the chip takes them.
+struct SwappedRounds {
+  double tiles, rounds;
+};
+constexpr SwappedRounds swappedRounds(const Target &target,
+                                      const GemmTile &tile,
+                                      const GemmSize &size) {
+  double tiles = ceilDiv(double(size.m), tile.bm) *
+                 ceilDiv(double(size.n), tile.bn) * double(size.batches);
+  return {tiles,
+          ceilDiv(tiles, double(residentClusters(target, tile.cluster)))};
+}
+
+/// A swapped product: rounds of tiles over the clusters that the chip holds, of
+/// which the last has fewer that fetch.
+constexpr double swappedMicroseconds(const Target &target, const GemmTile &tile,
+                                     const GemmShapeClass &shape,
+                                     const GemmSize &size) {
+  using C = Sm90Calibration;
+  auto [tiles, rounds] = swappedRounds(target, tile, size);
+  double resident = double(residentClusters(target, tile.cluster));
+  double last = tiles - (rounds - 1) * resident;
+  double steps = ceilDiv(double(size.k), tile.bk * tile.cluster);
+  double clocks = steps * (2.0 * tile.bm * tile.wn + C::kSwappedStepClocks) +
+                  C::kSwappedEndClocks * tile.bm / 256;
+  double round = costMax(clocks / C::kSwappedClocks,
+                         steps * C::kSwappedStageMicroseconds / tile.stages);
+  double fetch = swappedFetchMicroseconds(target, tile, shape, size, tiles);
+  // Blocks that share k take one tile, so each round of them begins anew.
+  double time = C::kSwappedMicroseconds * (tile.cluster > 1 ? rounds : 1) +
+                (rounds - 1) * costMax(round, resident * fetch) +
+                costMax(round, last * fetch);
+  for (int32_t s = tile.cluster; s > 1; s /= 2)
+    time += C::kSwappedShareMicroseconds;
+  return time;
+}
+
 /// How blocks of a product of few rows lie on the units.
 struct SkinnySpread {
   double onUnit; // of the busiest, in a round

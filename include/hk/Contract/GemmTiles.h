@@ -102,6 +102,14 @@ constexpr GemmTileRow swappedGroups(int32_t bm, int32_t stages) {
           GemmLoop::WarpSpecialised};
 }
 
+/// A row for some hundred rows: bm rows of A by 64 of B for each warpgroup, k
+/// split over a cluster.
+constexpr GemmTileRow swapped(int32_t bm, int32_t bn, int32_t stages,
+                              int32_t cluster) {
+  return {bm,    bn,    kBulkRowBytes, 1,     bn / 64,           stages,
+          false, false, false,         false, GemmLoop::Swapped, cluster};
+}
+
 /// A row for few rows: bn rows of B to a block, k split over a cluster. Two
 /// blocks share a unit where there are many of up to 32 rows; a block that has
 /// it to itself keeps as much under way in more stages.
@@ -248,6 +256,26 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     ofOneMatrix(128, 8, 2, /*groups=*/1),
     ofOneMatrix(96, 9, 1, /*groups=*/1),
     swappedGroups(160, 5),
+    swapped(80, 64, 12, 1),
+    swapped(80, 64, 12, 2),
+    swapped(96, 64, 11, 1),
+    swapped(96, 64, 11, 2),
+    swapped(104, 64, 10, 1),
+    swapped(104, 64, 10, 2),
+    swapped(128, 64, 9, 2),
+    swapped(152, 64, 8, 1),
+    swapped(152, 64, 8, 2),
+    swapped(168, 64, 7, 1),
+    swapped(168, 64, 7, 2),
+    swapped(200, 64, 6, 1),
+    swapped(200, 64, 6, 2),
+    swapped(80, 128, 8, 1),
+    swapped(96, 128, 7, 1),
+    swapped(104, 128, 7, 1),
+    swapped(128, 128, 6, 1),
+    swapped(152, 128, 5, 1),
+    swapped(160, 128, 5, 1),
+    swapped(200, 128, 5, 1),
     warpSpecialised(256, 5, false, 5, /*groups=*/1),
     warpSpecialised(256, 5, false, 1, /*groups=*/1),
     warpSpecialised(128, 8, true, 1, /*groups=*/1),
@@ -381,7 +409,7 @@ constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
     return 1;
   int32_t waves = tile.wm * tile.wn;
   // Warpgroups, and one that copies.
-  if (tile.loop == GemmLoop::WarpSpecialised)
+  if (tile.loop == GemmLoop::WarpSpecialised || tile.loop == GemmLoop::Swapped)
     waves = (waves + 1) * kGroupWarps;
   if (tile.loop == GemmLoop::Skinny && !isGroupedSkinny(tile))
     waves = waves * kGroupWarps + 1;
@@ -496,6 +524,18 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   return shape.group == 0 || (!shape.pair && together % shape.group == 0);
 }
 
+/// One matrix, or a batch of them, of 16 bits, whose rows run along k.
+constexpr bool swappedFits(const GemmShapeClass &shape) {
+  return shape.bulk && info(shape.operand).bits == 16 && !shape.grouped &&
+         !shape.scaled && !shape.pair && !shape.columnsOfB && shape.group == 0;
+}
+
+/// Rows and k that swapped tiles are offered to, where both are known: fewer
+/// rows have skinny, shorter k gained nothing, and more rows were not tried.
+constexpr bool swappedTakes(int64_t rows, int64_t k) {
+  return rows > 64 && rows <= 800 && k >= 2048;
+}
+
 /// A block of the cluster finishes its part of the columns, in vectors of
 /// eight. Groups have tiles of their own.
 constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
@@ -568,6 +608,8 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
   GemmTile tile = tileOf(row, target, shape);
   if (row.loop == GemmLoop::WarpSpecialised)
     return warpSpecialisedFits(row, tile, shape);
+  if (row.loop == GemmLoop::Swapped)
+    return swappedFits(shape);
   if (row.loop == GemmLoop::Skinny)
     return skinnyFits(row, tile, shape);
   if (row.loop == GemmLoop::SkinnyCodes)

@@ -144,6 +144,20 @@ constexpr int64_t skinnyParts(const GemmTile &tile) {
                 ldsMul(tile.bn / 8, kSkinnyGap, 4));
 }
 
+/// Swapped: rows of the result that meet in the slab of a warp, which has 16
+/// columns of them.
+inline constexpr int32_t kSwappedRows = 16;
+inline constexpr int32_t kSwappedSlabBytes =
+    kSwappedRows * (16 + kSwappedPad) * 4;
+
+/// Room to align, the stages with two barriers each, a slab per multiplying
+/// warp.
+constexpr int64_t swappedLds(const GemmTile &tile) {
+  int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
+  return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
+                ldsAdd(ldsMul(tile.wn, kGroupWarps, kSwappedSlabBytes), 8));
+}
+
 /// Whether a tile of Skinny is of groups: rows of B come from memory straight
 /// into registers, in no stages, and the wn waves of a block share k.
 constexpr bool isGroupedSkinny(const GemmTile &tile) {
@@ -266,6 +280,8 @@ constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
                           DType operand, bool quantized = false) {
   if (tile.loop == GemmLoop::WarpSpecialised)
     return warpSpecialisedLds(tile);
+  if (tile.loop == GemmLoop::Swapped)
+    return swappedLds(tile);
   if (tile.loop == GemmLoop::Skinny)
     return skinnyLds(tile);
   if (tile.loop == GemmLoop::SkinnyCodes)

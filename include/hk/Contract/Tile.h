@@ -64,14 +64,18 @@ enum class GemmLoop : int32_t {
   /// teams of wn waves decode in registers and multiply: a team has a part of
   /// the rows of B, a wave of it a part of k.
   StreamedCodes,
+  /// sm_90a, some hundred rows: one warp asks for the operands, wn warpgroups
+  /// multiply 64 rows of B each, the rows of the instruction, by bm of A, its
+  /// columns; blocks stay and take one tile after the other.
+  Swapped,
 };
 
 /// C[bm, bn] per block in K steps of bk, by wm x wn waves (WarpSpecialised and,
 /// but for groups, Skinny: warpgroups); `stages` LDS buffers. splitK > 1:
 /// blocks share k in that many slices and write a partial result each. cluster
 /// > 1: that many blocks work together; WarpSpecialised: neighbouring rows of
-/// tiles, which share B; Skinny, SkinnyCodes: parts of k, which they add. Other
-/// loops have no clusters.
+/// tiles, which share B; Skinny, SkinnyCodes, Swapped: parts of k, which they
+/// add. Other loops have no clusters.
 struct GemmTile {
   int32_t bm, bn, bk;
   int32_t wm, wn;

@@ -42,6 +42,7 @@ inline constexpr GemmLoopText kGemmLoopTexts[] = {
     {GemmLoop::skinny_codes, "SkinnyCodes", "sm90/skinny_codes.h",
      "sm90/grouped_codes.h"},
     {GemmLoop::streamed_codes, "StreamedCodes", "sm90/streamed_codes.h"},
+    {GemmLoop::swapped, "Swapped", "sm90/swapped.h"},
     {GemmLoop::warp_specialised, "WarpSpecialised", "sm90/warp_specialised.h",
      "sm90/warp_grouped.h"},
 };

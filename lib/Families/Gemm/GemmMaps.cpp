@@ -112,7 +112,7 @@ bool mlir::hk::mapsOperands(GemmTileAttr tile) {
   if (::hk::isGroupedSkinny(podOf(tile)))
     return false;
   return loop == GemmLoop::warp_specialised || loop == GemmLoop::skinny ||
-         loop == GemmLoop::streamed_codes;
+         loop == GemmLoop::streamed_codes || loop == GemmLoop::swapped;
 }
 
 bool mlir::hk::decodesIntoStages(GemmPlan gemm, GemmLoop loop) {

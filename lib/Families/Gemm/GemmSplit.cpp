@@ -132,6 +132,8 @@ private:
       if (!::hk::gemmTileFits(row, target, shape) ||
           ::hk::gemmLds(target, tile, shape) > target.ldsBytes)
         continue;
+      if (tile.loop == ::hk::GemmLoop::Swapped && !mayBeSwapped(tile, part))
+        continue;
       double chosen = ::hk::gemmMicroseconds(target, tile, shape, typical);
       if (least != 0 && chosen >= least)
         continue;
@@ -139,6 +141,14 @@ private:
       time = ::hk::gemmMicroseconds(target, tile, shape, part);
     }
     return time;
+  }
+
+  /// As where tiles are chosen, whatever the epilogue will be.
+  bool mayBeSwapped(const ::hk::GemmTile &tile,
+                    const ::hk::GemmSize &part) const {
+    return !ShapedType::isDynamic(shapeOf(op.getLhs())[dims.row]) &&
+           part.k == size.k && ::hk::swappedTakes(part.m, part.k) &&
+           ::hk::swappedRounds(target, tile, part).rounds <= 1;
   }
 
   mutable MatmulOp op;

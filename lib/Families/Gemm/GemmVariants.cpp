@@ -227,11 +227,25 @@ private:
             ::hk::gemmThreads(target, tile) == int64_t(*kernel.getThreads()));
   }
 
+  /// A tile that fits one number of rows may be the worst for others; slices
+  /// were not tried. What an epilogue reads of a matrix takes half a
+  /// microsecond for 16 rows, which nothing hides in more than one round
+  /// (h200-gemm.md).
+  bool isForSwapped(const ::hk::GemmTile &tile, RowRange range) {
+    ::hk::GemmSize size = sizeFor(range);
+    return rows().isConstant() && gemm.matmul.getNumSlices() == 1 &&
+           ::hk::swappedTakes(range.typical, size.k) &&
+           (!matrixInBoxes(kernel) ||
+            ::hk::swappedRounds(target, tile, size).rounds <= 1);
+  }
+
   /// Groups of more rows than a swapped tile has read their matrix twice there,
   /// too, and take 1.4 times as long (512 rows,
   /// benchmarks/results/h200-moe.md); so do rows in blocks, half of which would
   /// have to fill a second tile.
   bool isTooNarrow(const ::hk::GemmTile &tile, RowRange range) {
+    if (tile.loop == ::hk::GemmLoop::Swapped)
+      return !askedLoop() && !isForSwapped(tile, range);
     // Few rows of few groups: with many groups other tiles draw as much.
     if (::hk::isGroupedSkinny(tile))
       return !range.few && !askedLoop();
@@ -394,7 +408,16 @@ private:
       grid.x = launch.multiply(clusters, tile.cluster);
       return grid;
     }
+    if (tile.loop == ::hk::GemmLoop::Swapped && tile.cluster > 1) {
+      // The blocks of a cluster, which share k, take one tile.
+      grid.x = launch.multiply(
+          launch.multiply(launch.multiply(grid.x, grid.y), grid.z),
+          launch.constant(tile.cluster));
+      grid.y = grid.z = launch.constant(1);
+      return grid;
+    }
     if (tile.loop == ::hk::GemmLoop::WarpSpecialised ||
+        tile.loop == ::hk::GemmLoop::Swapped ||
         tile.loop == ::hk::GemmLoop::SkinnyCodes) {
       // As many clusters as the chip holds; each takes tile after tile.
       Value tiles = launch.multiply(launch.multiply(grid.x, grid.y), grid.z);

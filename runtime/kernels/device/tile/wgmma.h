@@ -161,18 +161,26 @@ template <DType D, int N, bool Transposed = false> struct WarpgroupProduct {
     HK_PRODUCT(HK_OUT32(0), HK_OUT8(32));                                      \
   else if constexpr (N == 96)                                                  \
     HK_PRODUCT(HK_OUT32(0), HK_OUT16(32));                                     \
+  else if constexpr (N == 104)                                                 \
+    HK_PRODUCT(HK_OUT32(0), HK_OUT16(32), HK_OUT4(48));                        \
   else if constexpr (N == 112)                                                 \
     HK_PRODUCT(HK_OUT32(0), HK_OUT16(32), HK_OUT8(48));                        \
   else if constexpr (N == 128)                                                 \
     HK_PRODUCT(HK_OUT64(0));                                                   \
   else if constexpr (N == 144)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT8(64));                                      \
+  else if constexpr (N == 152)                                                 \
+    HK_PRODUCT(HK_OUT64(0), HK_OUT8(64), HK_OUT4(72));                         \
   else if constexpr (N == 160)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT16(64));                                     \
+  else if constexpr (N == 168)                                                 \
+    HK_PRODUCT(HK_OUT64(0), HK_OUT16(64), HK_OUT4(80));                        \
   else if constexpr (N == 176)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT16(64), HK_OUT8(80));                        \
   else if constexpr (N == 192)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT32(64));                                     \
+  else if constexpr (N == 200)                                                 \
+    HK_PRODUCT(HK_OUT64(0), HK_OUT32(64), HK_OUT4(96));                        \
   else if constexpr (N == 208)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT32(64), HK_OUT8(96));                        \
   else if constexpr (N == 224)                                                 \
@@ -184,7 +192,8 @@ template <DType D, int N, bool Transposed = false> struct WarpgroupProduct {
 
   /// Begins d = A * B, or d += A * B if `keep`.
   HK_MEM static void begin(Registers &d, u64 a, u64 b, bool keep) {
-    static_assert(N == 8 || (N % 16 == 0 && N >= 16 && N <= 256));
+    static_assert(N == 8 || N == 104 || N == 152 || N == 168 || N == 200 ||
+                  (N % 16 == 0 && N >= 16 && N <= 256));
     if constexpr (kIsFloat) {
 #define HK_OUT1(i) "+f"(d[i])
       HK_PRODUCTS;

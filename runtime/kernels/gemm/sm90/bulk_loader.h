@@ -22,6 +22,14 @@
 
 namespace hk {
 
+/// How long the L2 cache shall keep the rows of B of a place.
+template <class Config> HK_DEV Keep keepOfB(const WarpPlace &at) {
+  if constexpr (requires { Config::keepOfB(at); })
+    return Config::keepOfB(at);
+  else
+    return Keep::Normal;
+}
+
 /// A block's part of the rows of B of a stage; one thread asks.
 template <class Config> struct BulkRowsOfB {
   using P = typename Config::P;
@@ -57,7 +65,7 @@ template <class Config> struct BulkRowsOfB {
       if constexpr (Config::kSharersOfB > 1)
         loadBoxes(to, map, full, from, (1 << Config::kSharersOfB) - 1);
       else
-        loadBox(to, map, full, from);
+        loadBox(to, map, full, from, keepOfB<Config>(at));
     }
   }
 

@@ -1,0 +1,392 @@
+//===- swapped.h - Product of some hundred rows on sm_90a -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The warp-specialised loop with its roles swapped: 64 rows of B per warpgroup
+// are the rows of the instruction, bm rows of A its columns. So rows of A are
+// padded to a multiple of 8 and not of 64, and a tile holds so many of them
+// that B is read once or twice. The last tile of rows begins early enough to be
+// full: the copy engine is slow where rows of a box do not exist.
+//
+// The blocks of a cluster share k, and finish a part of the rows each: they
+// send each other their sums, which are added in a fixed order. Such blocks
+// take one tile; others stay and take one after the other.
+//
+// The first rows of B are asked for in the L2 cache before the kernel in front
+// has ended, which can change no value; those that one tile reads leave the
+// cache first. Results pass through LDS, 16 rows at a time, in a slab of the
+// warp's own 16 columns.
+//
+//   Swapped<Problem, Cluster, SharedB>::run(args, maps, block, shared,
+//                                           epilogue)
+//   Grid: Cluster times the tiles in x, or without a cluster any number of
+//   blocks.
+//   maps: A, B.
+//   SharedB: all matrices of a batch are multiplied by one B.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_SWAPPED_H
+#define HK_KERNELS_GEMM_SM90_SWAPPED_H
+
+#include "kernels/gemm/schedule.h"
+#include "kernels/gemm/sm90/bulk_loader.h"
+
+namespace hk {
+
+template <class Problem, int Cluster, bool SharedB> struct SwappedTileConfig {
+  using P = Problem;
+  static constexpr GemmTile T = {
+      P::kTile.bm,     P::kTile.bn,       P::kTile.bk,
+      P::kTile.wm,     P::kTile.wn,       P::kTile.stages,
+      P::kTile.splitK, GemmLoop::Swapped, Cluster};
+  static constexpr DType D = P::kOperand;
+  static constexpr bool kDecodesB = false, kColumnsOfB = false;
+  static constexpr int kCluster = Cluster, kStages = T.stages;
+  static constexpr OneMatrix kOne = SharedB ? OneMatrix::OfB : OneMatrix::None;
+  static constexpr int kSharersOfA = 1, kSharersOfB = 1;
+  /// Warpgroups that multiply, 64 rows of B each; one more copies.
+  static constexpr int kGroups = T.wn;
+  static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
+  static constexpr int kRow = kBulkRowBytes;
+  static constexpr int kBytesA = T.bm * kRow, kBytesB = T.bn * kRow;
+  static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr i64 kLds = gemmLds(kTarget, T, D);
+  static_assert(T.bk * info(D).bits == kRow * 8 && T.bn == 64 * kGroups &&
+                T.wm == 1 && T.bm % 8 == 0 && P::A::kKContiguous &&
+                P::B::kKContiguous && P::A::kMem == D && P::B::kMem == D &&
+                !P::kPair && P::kScale == KScale::None);
+  using Product = WarpgroupProduct<D, T.bm>;
+  using Ring = StageRing<kStages>;
+
+  /// Rows of B that one tile reads leave the L2 cache first.
+  HK_MEM static Keep keepOfB(const WarpPlace &at) {
+    return at.end > T.bm ? Keep::Normal : Keep::Short;
+  }
+
+  struct Shared {
+    static constexpr int kCluster = Cluster > 1 ? Cluster : 0;
+    u8 bytes[kLds];
+  };
+
+  /// Addresses in LDS: stages (B, then A), a slab for each warp that
+  /// multiplies, barriers.
+  struct Layout {
+    u32 base;
+
+    HK_MEM explicit Layout(const Shared &lds) : base(bulkBase(lds.bytes)) {}
+    HK_MEM u32 stageB(u32 stage) const { return base + stage * kStageBytes; }
+    HK_MEM u32 stageA(u32 stage) const { return stageB(stage) + kBytesB; }
+    HK_MEM u32 slab(int warp) const {
+      return base + kStages * kStageBytes + warp * kSwappedSlabBytes;
+    }
+    /// A stage has been filled; every consumer of the cluster has read it.
+    HK_MEM LdsBarrier full(u32 stage) const { return {bars() + stage * 8}; }
+    HK_MEM LdsBarrier empty(u32 stage) const {
+      return {bars() + (kStages + stage) * 8};
+    }
+
+    /// All parts that this block adds have come.
+    HK_MEM LdsBarrier done() const { return {bars() + 2 * kStages * 8}; }
+
+  private:
+    HK_MEM u32 bars() const { return slab(kGroups * 4); }
+  };
+};
+
+template <class Problem, int Cluster, bool SharedB> struct Swapped {
+  using P = Problem;
+  using Config = SwappedTileConfig<P, Cluster, SharedB>;
+  using Shared = typename Config::Shared;
+  using Layout = typename Config::Layout;
+  using Product = typename Config::Product;
+  using Registers = typename Product::Registers;
+  using Acc = typename P::Acc;
+  using Ring = typename Config::Ring;
+  static constexpr int kThreads = Config::kThreads;
+  static constexpr GemmTile T = Config::T;
+  using Loader = BulkLoader<Config>;
+  static constexpr bool kSharesK = Cluster > 1;
+  /// The next kernel begins when this many stages are still to be asked for.
+  static constexpr int kTail = 6;
+  /// Whether a block may have no k.
+  static constexpr bool kMayBeEmpty = T.splitK > 1 || kSharesK;
+  static constexpr int kBoxes = (T.bm + kSwappedRows - 1) / kSwappedRows;
+  /// Sums of a thread in a box; the last may have half of them.
+  HK_MEM static constexpr int sumsOf(int box) {
+    int left = T.bm / 2 - box * (kSwappedRows / 2);
+    return left < kSwappedRows / 2 ? left : kSwappedRows / 2;
+  }
+
+  /// A tile whose first rows may be those of the one before it, which stores
+  /// them: `first` is the first of its own.
+  struct Place : WarpPlace {
+    int first;
+  };
+
+  /// Which tiles the block takes.
+  struct Tiles {
+    PersistentSchedule schedule;
+    const GemmArgs &args;
+    u32 rank, next, stride;
+
+    HK_MEM Tiles(const GemmArgs &args, u32 rank, u32 block)
+        : schedule{u32((args.m + T.bm - 1) / T.bm),
+                   u32((args.n + T.bn - 1) / T.bn),
+                   u32(args.batches * T.splitK)},
+          args(args), rank(rank), next(block / Cluster),
+          stride(blockCountX() / Cluster) {}
+    HK_MEM bool any() const { return next < schedule.count(); }
+    HK_MEM bool take(Place &at) {
+      if (!any())
+        return false;
+      TileWork work = schedule.at(next);
+      next += stride;
+      KRange k = rangeOfK<P>(args, work.matrix);
+      int steps = int((k.end - k.begin + T.bk - 1) / T.bk);
+      int begin = steps * int(rank) / Cluster;
+      int end = steps * int(rank + 1) / Cluster;
+      int first = int(work.m * T.bm), rows = int(args.m);
+      int full = rows < T.bm ? 0 : rows - T.bm;
+      at = {{int(work.matrix), first < full ? first : full, rows,
+             int(work.n * T.bn), int(k.begin) + begin * T.bk, end - begin},
+            first};
+      return true;
+    }
+  };
+
+  template <class Epilogue>
+  HK_MEM static void run(const GemmArgs &args, const TensorMap *maps,
+                         BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
+    Layout lds(shared);
+    u32 rank = Cluster > 1 ? clusterRank() : 0;
+    begin(maps, lds, rank);
+    Tiles tiles(args, rank, block.x);
+    int group = threadId() / kWarpgroup;
+    bool leads = threadId() == Config::kGroups * kWarpgroup;
+    if (leads)
+      prefetch(tiles, maps[1], args);
+    waitForLast();
+    constexpr int own = Loader::kRegisters, others = (3 * 168 - own) / 2;
+    if (group == Config::kGroups) {
+      if constexpr (Config::kGroups == 2)
+        giveRegisters<own>();
+      if (leads)
+        produce(tiles, Loader(maps, lds, rank, args), lds);
+    } else {
+      if constexpr (Config::kGroups == 2)
+        takeRegisters<others>();
+      consume(tiles, args, lds, shared.bytes, group, rank, epilogue);
+    }
+    if constexpr (kSharesK) {
+      if (group == Config::kGroups) {
+        __nvvm_bar_warp_sync(~0u);
+        clusterArriveRelaxed();
+      }
+    }
+  }
+
+private:
+  HK_MEM static void begin(const TensorMap *maps, const Layout &lds, u32 rank) {
+    if (threadId() == 0) {
+      maps[0].prefetch();
+      maps[1].prefetch();
+      HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
+        lds.full(s).init(Loader::kArrivals);
+        lds.empty(s).init(Config::kGroups * 4);
+      }
+      if constexpr (kSharesK)
+        lds.done().init(1);
+      publishBarriers();
+      if constexpr (kSharesK)
+        lds.done().expect((Cluster - 1) * bytesOf(rank));
+    }
+    meetCluster<Cluster>();
+  }
+
+  /// Asks for the first stages of B of the block's first tile.
+  HK_MEM static void prefetch(Tiles tiles, const TensorMap &map,
+                              const GemmArgs &args) {
+    Place at;
+    if (!tiles.take(at))
+      return;
+    int matrix = SharedB        ? 0
+                 : T.splitK > 1 ? int(at.matrix % args.batches)
+                                : at.matrix;
+    int ahead = at.steps < Config::kStages ? at.steps : Config::kStages;
+    for (int step = 0; step < ahead; ++step)
+      prefetchBox(map, BoxPlace{at.k0 + step * T.bk, at.col, matrix});
+  }
+
+  /// Lets the next kernel begin shortly before its own last stages are asked
+  /// for; earlier, what that one asks for would take the place of its own.
+  HK_MEM static void produce(Tiles &tiles, const Loader &loader,
+                             const Layout &lds) {
+    Ring ring;
+    for (Place at; tiles.take(at);) {
+      int tail = at.steps < kTail ? 0 : at.steps - kTail;
+      bool last = !tiles.any();
+      for (int step = 0; step < at.steps; ++step) {
+        if (last && step == tail)
+          letNextBegin();
+        // The first round finds all stages empty.
+        lds.empty(ring.stage).wait(ring.phase ^ 1);
+        loader.fill(at, step, ring.stage);
+        ring.advance();
+      }
+    }
+  }
+
+  template <class Epilogue>
+  HK_MEM static void consume(Tiles &tiles, const GemmArgs &args,
+                             const Layout &lds, u8 *bytes, int group, u32 rank,
+                             const Epilogue &epilogue) {
+    auto *slab = reinterpret_cast<Acc *>(
+        bytes + (lds.slab(waveId()) - ldsAddress(bytes)));
+    Ring ring;
+    for (Place at; tiles.take(at);) {
+      Registers d;
+      multiply(lds, ring, at.steps, group, d);
+      if constexpr (kSharesK)
+        exchange(lds, rank, d);
+      store(args, at, slab, d, rank, epilogue);
+    }
+  }
+
+  /// One stage is read while the one before may end.
+  HK_MEM static void multiply(const Layout &lds, Ring &ring, int steps,
+                              int group, Registers &d) {
+    if constexpr (kMayBeEmpty) {
+      HK_UNROLL for (auto &v : d) v = 0;
+    }
+    u32 last = 0;
+    for (int step = 0; step < steps; ++step) {
+      lds.full(ring.stage).wait(ring.phase);
+      Product::begin(
+          d,
+          operandDescriptor(lds.stageB(ring.stage) + group * 64 * Config::kRow),
+          operandDescriptor(lds.stageA(ring.stage)), step != 0);
+      waitProducts<1>();
+      if (step > 0)
+        release(lds, last);
+      last = ring.stage;
+      ring.advance();
+    }
+    waitProducts<0>();
+    Product::settle(d);
+    if (!kMayBeEmpty || steps > 0)
+      release(lds, last);
+  }
+  HK_MEM static void release(const Layout &lds, u32 stage) {
+    lds.empty(stage).template arriveEverywhere<1>();
+  }
+
+  /// Sums of kSwappedRows rows of A, of all threads that multiply.
+  static constexpr int kBoxBytes = kSwappedRows * T.bn * 4;
+  /// Bytes of the sums that a block finishes, those of every Cluster-th box.
+  HK_MEM static u32 bytesOf(u32 rank) {
+    u32 boxes = (kBoxes - rank + Cluster - 1) / Cluster;
+    bool hasLast = rank == (kBoxes - 1) % Cluster;
+    return boxes * kBoxBytes -
+           (hasLast ? kBoxes * kBoxBytes - T.bm * T.bn * 4 : 0);
+  }
+  static constexpr int kMostBoxes = (kBoxes + Cluster - 1) / Cluster;
+  static_assert(!kSharesK || (Cluster - 1) * kMostBoxes * kBoxBytes <=
+                                 Config::kStages * Config::kStageBytes);
+
+  /// Adds the sums of the other blocks of the cluster to those of the boxes
+  /// that this one finishes, in the order of the blocks. Parts lie where the
+  /// stages were; threads of the same place have the same sums.
+  HK_MEM static void exchange(const Layout &lds, u32 rank, Registers &d) {
+    // All stages have been read.
+    clusterArriveRelaxed();
+    clusterWait();
+    u32 own = lds.stageB(0) + threadId() * 8;
+    HK_UNROLL for (int box = 0; box < kBoxes; ++box) {
+      u32 owner = box % Cluster;
+      if (owner == rank)
+        continue;
+      // The parts of other ranks, in their order.
+      u32 slot = (rank < owner ? rank : rank - 1) * kMostBoxes + box / Cluster;
+      u32 to = clusterAddress(own + slot * kBoxBytes, owner);
+      u32 done = clusterAddress(lds.done().at, owner);
+      HK_UNROLL for (int i = 0; i < sumsOf(box); i += 2) {
+        int e = box * (kSwappedRows / 2) + i;
+        sendLds8(to + i / 2 * Config::kGroups * kWarpgroup * 8,
+                 bitCast<u32>(d[e]), bitCast<u32>(d[e + 1]), done);
+      }
+    }
+    lds.done().wait(0);
+    HK_UNROLL for (int box = 0; box < kBoxes; ++box) {
+      if (u32(box % Cluster) != rank)
+        continue;
+      HK_UNROLL for (int other = 0; other < Cluster - 1; ++other) {
+        u32 from = own + (other * kMostBoxes + box / Cluster) * kBoxBytes;
+        HK_UNROLL for (int i = 0; i < sumsOf(box); i += 2) {
+          int e = box * (kSwappedRows / 2) + i;
+          f32x2 part =
+              loadLds8(from + i / 2 * Config::kGroups * kWarpgroup * 8);
+          d[e] += part[0];
+          d[e + 1] += part[1];
+        }
+      }
+    }
+  }
+
+  static constexpr int kColumns = 16, kPitch = kColumns + kSwappedPad;
+  static_assert(kSwappedRows * kPitch * 4 == kSwappedSlabBytes);
+
+  template <class Epilogue>
+  HK_MEM static void store(const GemmArgs &args, const Place &at, Acc *slab,
+                           const Registers &d, u32 rank,
+                           const Epilogue &epilogue) {
+    constexpr int V = Epilogue::kVec, perRow = kColumns / V;
+    static_assert(Epilogue::kGroup == 0 && kColumns % V == 0);
+    int lane = laneId(), first = at.col + waveId() * kColumns;
+    HK_UNROLL for (int box = 0; box < kBoxes; ++box) {
+      // Whole warps go on.
+      int row = at.row + box * kSwappedRows;
+      if (row + kSwappedRows <= at.first || row >= at.end ||
+          (kSharesK && u32(box % Cluster) != rank))
+        continue;
+      waveBarrier();
+      HK_UNROLL for (int i = 0; i < sumsOf(box); ++i) {
+        int r = i / 4 * 8 + lane % 4 * 2 + i % 2, c = lane / 4 + i / 2 % 2 * 8;
+        slab[r * kPitch + c] = d[box * (kSwappedRows / 2) + i];
+      }
+      waveBarrier();
+      _Pragma("unroll 1") for (int x = lane; x < kSwappedRows * perRow;
+                               x += kWave) {
+        int r = x / perRow, c = x % perRow * V;
+        GemmOutput<Acc, V> out;
+        out.acc = read<V>(slab + r * kPitch + c);
+        out.pair = 0;
+        out.stat = 0;
+        int col = first + c;
+        runEpilogue<V>(epilogue, at.matrix, row + r, col, args.n,
+                       r < 2 * sumsOf(box) && row + r >= at.first &&
+                           row + r < at.end && col < args.n,
+                       out);
+      }
+    }
+  }
+
+  /// Rows of a slab begin at multiples of 16 bytes.
+  template <int V> HK_MEM static Vec<Acc, V> read(const Acc *from) {
+    constexpr int kAtOnce = V < 4 ? V : 4;
+    Vec<Acc, V> v;
+    HK_UNROLL for (int i = 0; i < V; i += kAtOnce) {
+      auto part = *reinterpret_cast<const Vec<Acc, kAtOnce> *>(from + i);
+      HK_UNROLL for (int e = 0; e < kAtOnce; ++e) v[i + e] = part[e];
+    }
+    return v;
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_SWAPPED_H
