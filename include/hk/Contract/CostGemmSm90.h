@@ -171,6 +171,25 @@ constexpr SwappedRounds swappedRounds(const Target &target,
           ceilDiv(tiles, double(residentClusters(target, tile.cluster)))};
 }
 
+/// Whether a swapped tile is offered to a product whose rows and k are known,
+/// by what gained on an H200 (h200-gemm.md): fewer rows have skinny, shorter k
+/// gained nothing, more rows were not tried. Blocks that share k take one
+/// round. Other tiles have no more rows than those of 64 that
+/// `warp_specialised` fills, and few of one tile do not exist; narrow ones of
+/// few rows read B once.
+constexpr bool swappedTakes(const Target &target, const GemmTile &tile,
+                            const GemmSize &size) {
+  double rows = double(size.m), rowTiles = ceilDiv(rows, tile.bm);
+  if (size.m <= 64 || size.m > 800 || size.k < 2048)
+    return false;
+  if (tile.cluster > 1)
+    return swappedRounds(target, tile, size).rounds <= 1;
+  if (tile.wn == 1 && tile.bm <= 104 && rowTiles > 1)
+    return false;
+  return rowTiles * tile.bm <= ceilDiv(rows, 64) * 64 &&
+         tile.bm - rows <= tile.bm / 8.0;
+}
+
 /// A swapped product: rounds of tiles over the clusters that the chip holds, of
 /// which the last has fewer that fetch.
 constexpr double swappedMicroseconds(const Target &target, const GemmTile &tile,

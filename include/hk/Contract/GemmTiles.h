@@ -530,12 +530,6 @@ constexpr bool swappedFits(const GemmShapeClass &shape) {
          !shape.scaled && !shape.pair && !shape.columnsOfB && shape.group == 0;
 }
 
-/// Rows and k that swapped tiles are offered to, where both are known: fewer
-/// rows have skinny, shorter k gained nothing, and more rows were not tried.
-constexpr bool swappedTakes(int64_t rows, int64_t k) {
-  return rows > 64 && rows <= 800 && k >= 2048;
-}
-
 /// A block of the cluster finishes its part of the columns, in vectors of
 /// eight. Groups have tiles of their own.
 constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,

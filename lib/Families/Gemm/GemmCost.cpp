@@ -83,14 +83,13 @@ static double quickest(GemmPlan gemm, const ::hk::Target &target,
   size.bytesA = bytesOf(gemm.operand(GemmSide::Lhs).data);
   size.bytesB = bytesOf(gemm.operand(GemmSide::Rhs).data);
   size.bytesOut = bytesOf(product.getResult());
-  // Those tiles are offered where the number of rows is known.
-  int64_t known = lhs.isDynamicDim(gemmDims(gemm.matmul).row) ? 0 : rows;
+  bool known = !lhs.isDynamicDim(gemmDims(gemm.matmul).row);
   double best = std::numeric_limits<double>::max();
   ::hk::GemmTileTable table = ::hk::gemmTiles(target);
   for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
     ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
     if (row.loop == ::hk::GemmLoop::Swapped &&
-        !::hk::swappedTakes(known, size.k))
+        !(known && ::hk::swappedTakes(target, tile, size)))
       continue;
     if (::hk::gemmTileFits(row, target, shape) &&
         ::hk::gemmLds(target, tile, shape) <= target.ldsBytes)

@@ -147,7 +147,7 @@ private:
   bool mayBeSwapped(const ::hk::GemmTile &tile,
                     const ::hk::GemmSize &part) const {
     return !ShapedType::isDynamic(shapeOf(op.getLhs())[dims.row]) &&
-           part.k == size.k && ::hk::swappedTakes(part.m, part.k) &&
+           part.k == size.k && ::hk::swappedTakes(target, tile, part) &&
            ::hk::swappedRounds(target, tile, part).rounds <= 1;
   }
 

@@ -234,7 +234,7 @@ private:
   bool isForSwapped(const ::hk::GemmTile &tile, RowRange range) {
     ::hk::GemmSize size = sizeFor(range);
     return rows().isConstant() && gemm.matmul.getNumSlices() == 1 &&
-           ::hk::swappedTakes(range.typical, size.k) &&
+           ::hk::swappedTakes(target, tile, size) &&
            (!matrixInBoxes(kernel) ||
             ::hk::swappedRounds(target, tile, size).rounds <= 1);
   }
