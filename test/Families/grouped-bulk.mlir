@@ -58,11 +58,13 @@ func.func @columns(%x: tensor<?x4096xbf16>, %w: tensor<8x4096x4096xbf16>, %order
   return %y : tensor<?x4096xbf16>
 }
 
-// fp8 with scales along k, and halves of a pair, each with one scale of its columns.
+// fp8 with scales along k, and halves of a pair, each with one scale of its columns. One or two
+// rows in all come straight into registers.
 // CHECK-LABEL: hk.kernel @grouped_matmul_gated_activation gemm
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, bn = 128, bk = 128, {{.*}}loop = warp_specialised> threads 256
-// CHECK: hk.variant @v1 #hk.gemm_tile<bm = 160, bn = 128, bk = 128, wm = 1, wn = 2, {{.*}}loop = warp_specialised> threads 384
-// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 128, bn = 128, bk = 128, {{.*}}loop = warp_specialised> threads 384
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 16, {{.*}}loop = skinny>
+// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 64, bn = 128, bk = 128, {{.*}}loop = warp_specialised> threads 256
+// CHECK: hk.variant @v3 #hk.gemm_tile<bm = 160, bn = 128, bk = 128, wm = 1, wn = 2, {{.*}}loop = warp_specialised> threads 384
+// CHECK: hk.variant @v4 #hk.gemm_tile<bm = 128, bn = 128, bk = 128, {{.*}}loop = warp_specialised> threads 384
 // CHECK: hk.launch @grouped_matmul_gated_activation
 // TEXT: true, KScale::Both, 64, 128, 128
 func.func @fp8_gate(%x: tensor<?x7168xf8E4M3FN>, %s: tensor<?x56xf32>, %w: tensor<256x4096x7168xf8E4M3FN>, %t: tensor<256x32x56xf32>, %bounds: tensor<257xi32>, %order: tensor<?xi32>) -> tensor<?x2048xbf16> {

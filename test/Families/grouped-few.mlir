@@ -24,6 +24,7 @@ func.func @token(%x: tensor<?x14336xbf16>, %w: tensor<8x4096x14336xbf16>, %bound
 // CHECK-NOT: hk.variant
 // CHECK: hk.launch @grouped_matmul_0
 // TEXT: Product_v0 = GroupedSkinnyCodes<GemmProblem<
+// TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>, true>;
 // TEXT: Product_v3 = GroupedWarpSpecialised<GemmProblem<
 // TEXT-NEXT: Operand<DType::BF16, true, 16>
 // TEXT-NEXT: Operand<DType::F4E2M1FN, true, 16, Scaled<DType::F8E8M0FNU, 1, 32, DType::BF16>>
@@ -31,4 +32,17 @@ func.func @token(%x: tensor<?x14336xbf16>, %w: tensor<8x4096x14336xbf16>, %bound
 func.func @codes(%x: tensor<?x2880xbf16>, %w: tensor<128x2880x2880xf4E2M1FN>, %s: tensor<128x2880x90xf8E8M0FNU>, %bounds: tensor<129xi32>) -> tensor<?x2880xbf16> {
   %y = hk.grouped_matmul %x, %w scales (none, %s) bounds %bounds transpose_b : tensor<?x2880xbf16>, tensor<128x2880x2880xf4E2M1FN> scales (none, tensor<128x2880x90xf8E8M0FNU>) groups tensor<129xi32> -> tensor<?x2880xbf16>
   return %y : tensor<?x2880xbf16>
+}
+
+// Scales of 128 x 128 multiply sums of a step. Of a token's experts of 117 MB the copy engine
+// draws less, of four tokens' it draws more.
+// CHECK-LABEL: hk.kernel @grouped_matmul_1 gemm
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 16, bk = 128, {{.*}}loop = skinny>
+// CHECK: arith.cmpi ule, %{{.*}}, %c8
+// CHECK: hk.variant @v1 #hk.gemm_tile<bm = 64, {{.*}}loop = warp_specialised>
+// TEXT: Product_v0 = GroupedSkinny<GemmProblem<
+// TEXT: false, KScale::Both, 8, 16,
+func.func @blocks(%x: tensor<?x2048xf8E4M3FN>, %w: tensor<256x7168x2048xf8E4M3FN>, %bounds: tensor<257xi32>, %s: tensor<?x16xf32>, %t: tensor<256x56x16xf32>) -> tensor<?x7168xbf16> {
+  %y = hk.grouped_matmul %x, %w scales (%s, %t) bounds %bounds transpose_b accumulation tensor_core : tensor<?x2048xf8E4M3FN>, tensor<256x7168x2048xf8E4M3FN> scales (tensor<?x16xf32>, tensor<256x56x16xf32>) groups tensor<257xi32> -> tensor<?x7168xbf16>
+  return %y : tensor<?x7168xbf16>
 }

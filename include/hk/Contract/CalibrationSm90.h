@@ -98,9 +98,11 @@ struct Sm90Calibration {
   /// Few rows of groups: of the memory's rate; bytes of a row of B that a wave
   /// draws in a microsecond; how much longer units with a tile more than others
   /// take at the most; what start and end take less than those of other
-  /// launches; a part that a wave leaves; tiles of 32 rows.
+  /// launches; a part that a wave leaves; tiles of 32 rows. With scales along k
+  /// the bytes take longer.
   static constexpr double kLineMemory = 0.80, kLineDraw = 142,
-                          kMostUneven = 1.12, kGroupedSkinnyMicroseconds = -2.3,
+                          kMostUneven = 1.12, kScaledLines = 1.05,
+                          kGroupedSkinnyMicroseconds = -2.3,
                           kPartMicroseconds = 0.03,
                           kWideGroupMicroseconds = 1.5;
   /// The same in blocks, for every tile of rows.

@@ -334,7 +334,8 @@ constexpr double groupedSkinnyMicroseconds(const Target &target,
   double uneven = ceilDiv(tiles, units) * units / tiles;
   uneven = uneven < C::kMostUneven ? uneven : C::kMostUneven;
   double memory = gemmBytes(shape, size) /
-                  (target.memoryGBps * 1e3 * C::kLineMemory) * uneven;
+                  (target.memoryGBps * 1e3 * C::kLineMemory) * uneven *
+                  (shape.scaled ? C::kScaledLines : 1);
   double work = C::kGroupedSkinnyMicroseconds + costMax(block, memory) +
                 rounds * tile.wn * C::kPartMicroseconds +
                 (tile.bn > 16 ? C::kWideGroupMicroseconds : 0);

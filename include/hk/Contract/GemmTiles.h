@@ -537,8 +537,11 @@ constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
   if (isGroupedSkinny(tile) ? !shape.byBounds || shape.operand == DType::I8
                             : shape.grouped)
     return false;
-  return shape.bulk && shape.operand != DType::F32 && !shape.scaled &&
-         !shape.columnsOfB && shape.group == 0 &&
+  // Scales along k of 32 rows of B would spill.
+  if (shape.scaled && (!isGroupedSkinny(tile) || tile.bn > 16))
+    return false;
+  return shape.bulk && shape.operand != DType::F32 && !shape.columnsOfB &&
+         shape.group == 0 &&
          (!row.onlyBytes || info(shape.operand).bits == 8) &&
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }

@@ -330,7 +330,8 @@ private:
         os << ", " << textOf(tile.getLoop()).name;
       if (isMapped(variant) || decodes(variant))
         os << ", " << tile.getCluster();
-      if (isGroupedSkinny(variant))
+      if (isGroupedSkinny(variant) ||
+          podOf(tile).loop == ::hk::GemmLoop::SkinnyCodes)
         os << (boundsAreOld(kernel, gemm.grouped()) ? ", true" : ", false");
     } else if (!isBlocks(variant)) {
       os << ", " << tile.getCluster();

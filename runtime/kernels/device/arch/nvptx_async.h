@@ -224,6 +224,13 @@ HK_DEV f32x4 loadLdsHere(u32 at) {
 HK_DEV u32x4 loadLds16(u32 at) {
   return *(const __attribute__((address_space(3))) u32x4 *)u64(at);
 }
+/// A byte of LDS.
+HK_DEV u32 loadLdsByte(u32 at) {
+  return *(const __attribute__((address_space(3))) u8 *)u64(at);
+}
+HK_DEV void storeLdsByte(u32 to, u32 byte) {
+  asm volatile("st.shared.u8 [%0], %1;" ::"r"(to), "r"(byte) : "memory");
+}
 /// A word of LDS.
 HK_DEV u32 loadLds4(u32 at) {
   u32 word;

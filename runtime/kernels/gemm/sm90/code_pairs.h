@@ -110,7 +110,10 @@ template <bool Usual> struct PairPower {
 
   /// Byte `lane` of `word`, as an e8m0.
   HK_MEM PairPower(u32 word, int lane) {
-    u32 both = __nvvm_prmt(word, 0, 0x4040u + u32(lane) * 0x0101u);
+    set(__nvvm_prmt(word, 0, 0x4040u + u32(lane) * 0x0101u));
+  }
+  HK_MEM explicit PairPower(u32 byte) { set(byte * 0x00010001u); }
+  HK_MEM void set(u32 both) {
     if constexpr (Usual) {
       power = both * 128 + (126u << 7) * 0x00010001u;
     } else {

@@ -10,9 +10,10 @@
 // after the other, and every block takes a run of it, so that all blocks read
 // as much and a block seldom takes up rows of another group.
 //
-//   GroupedSkinnyCodes<Problem, Groups>::run(args, groups, block, shared,
-//                                            epilogue)
-//   Groups: by bounds or lengths. Grid: any number of blocks in x.
+//   GroupedSkinnyCodes<Problem, Groups, AsksAhead>::run(args, groups, block,
+//                                                       shared, epilogue)
+//   Groups: by bounds or lengths. Grid: any number of blocks in x. AsksAhead:
+//   bounds are older than the launch in front.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +22,13 @@
 
 #include "kernels/gemm/group_walk.h"
 #include "kernels/gemm/sm90/block_tiles.h"
+#include "kernels/gemm/sm90/codes_fragments.h"
 #include "kernels/gemm/sm90/codes_rows.h"
+#include "kernels/gemm/sm90/early_groups.h"
 
 namespace hk {
 
-template <class Problem, class Groups>
+template <class Problem, class Groups, bool AsksAhead>
 struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
   using Base = SkinnyCodes<Problem, 1>;
   using P = Problem;
@@ -41,11 +44,19 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
   static constexpr int kFinisher = Base::kWaves, kBringer = kFinisher + 1;
   static constexpr int kMeeting = Base::kThreads + kHelped * kWave;
   static constexpr int kThreads = Base::kThreads + kHelped * 2 * kWave;
+  /// fp4's powers come with their codes. Then no wave waits for another one but
+  /// for the one that adds up, and that a tile later.
+  static constexpr bool kFree =
+      kHelped && kPowersOfCodes<P::B::kMem, typename P::B::Decode>;
   using Bulk = CodesRows<Base, Base::kWaves>;
   /// Codes lie behind scales: rows and what guards them need more room than
   /// the codes of waves do.
   static constexpr int kCodesAt = Base::kPartsBytes + 2 * Base::Scales::kBytes;
   static_assert(!kHelped || Base::kLds >= kCodesAt + Bulk::kBytes);
+  /// Behind the parts: what guards them, and B.
+  static constexpr int kFreeAt = Base::kPartsBytes + 2 * 16;
+  using Fragments =
+      CodesFragments<Base, Base::kWaves, int(Base::kLds) - kFreeAt>;
 
   /// The rows of a tile: places of one group.
   struct Rows {
@@ -104,12 +115,15 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
                          const Epilogue &epilogue) {
     if constexpr (kHelped) {
       if (threadId() == 0)
-        bulkOf(shared).init();
+        init(shared);
       barrier();
     }
+    u32 columns = u32((args.n + Base::kColumns - 1) / Base::kColumns);
+    if constexpr (AsksAhead && kFree)
+      if (waveId() == kBringer)
+        askAhead(args, groups, columns, block);
     waitForLast();
     GroupWalk<Groups, T.bm> walk(groups);
-    u32 columns = u32((args.n + Base::kColumns - 1) / Base::kColumns);
     // 2^32 of them would be a result of more bytes than an address has.
     auto [next, end] = BlockTiles::of(walk.count() * columns, block);
     u32 turn = 0;
@@ -132,6 +146,42 @@ private:
   HK_MEM static Bulk bulkOf(Shared &shared) {
     return Bulk(shared.bytes + kCodesAt);
   }
+  HK_MEM static Fragments fragmentsOf(Shared &shared) {
+    return Fragments(shared.bytes + kFreeAt);
+  }
+  /// Of tiles in turns: whether their parts are there, or have been read.
+  HK_MEM static LdsBarrier partsFull(Shared &shared, u32 turn) {
+    return {ldsAddress(shared.bytes) + u32(Base::kPartsBytes) + turn % 2 * 8};
+  }
+  HK_MEM static LdsBarrier partsFree(Shared &shared, u32 turn) {
+    return {partsFull(shared, turn).at + 16};
+  }
+  HK_MEM static void init(Shared &shared) {
+    if constexpr (kFree) {
+      HK_UNROLL for (u32 turn = 0; turn < 2; ++turn) {
+        partsFull(shared, turn).init(Base::kWaves);
+        partsFree(shared, turn).init(1);
+      }
+      fragmentsOf(shared).init();
+    } else {
+      bulkOf(shared).init();
+    }
+  }
+  /// Asks for the block's first tile in the L2 cache.
+  HK_MEM static void askAhead(const GemmArgs &args, const GroupArgs &groups,
+                              u32 columns, BlockId block) {
+    askAheadOfGroups(groups, columns, block, 1, [&](int group, u32 tile) {
+      GemmArgs own = args;
+      chooseMatrix<typename P::B>(own, groups, group);
+      typename Fragments::Matrix matrix(own);
+      int tall = laneId();
+      u32 first = tall < Base::kTall ? matrix.first(tile, tall) : 0;
+      u32 rows = tall < Base::kTall ? matrix.count(first, tall) : 0;
+      if (rows > 0)
+        prefetchL2(global<const u8>(matrix.codesOf(first)),
+                   rows * u32(args.k) / 2);
+    });
+  }
   /// All waves but the one that asks for codes.
   HK_MEM static void meet() {
     if constexpr (kHelped)
@@ -149,11 +199,83 @@ private:
     chooseMatrix<typename P::B>(args, rows.groups, rows.at.group);
     if constexpr (kHelped) {
       if (waveId() == kBringer)
-        return bringTiles(args, own, turn, bulkOf(shared));
+        return bringTiles(args, own, turn, shared);
       if (waveId() == kFinisher)
         return finishTiles(args, rows, own, turn, shared, epilogue);
     }
-    return multiplyTiles(args, rows, own, turn, shared, epilogue);
+    if constexpr (kFree)
+      return multiplyFreely(args, rows, own, turn, shared);
+    else
+      return multiplyTiles(args, rows, own, turn, shared, epilogue);
+  }
+
+  /// As multiplyTiles, but that waves meet nobody.
+  HK_MEM static u32 multiplyFreely(const GemmArgs &args, const Rows &rows,
+                                   Columns own, u32 turn, Shared &shared) {
+    auto part = Base::Units::ofBlock(args.k, 0).ofWave();
+    Fragments fragments = fragmentsOf(shared);
+    typename Fragments::Reader from(fragments, typename Fragments::Matrix(args),
+                                    part.begin);
+    Kept kept(rows);
+    kept.load(args, part);
+    for (u32 tile = own.first; tile < own.end; ++tile, ++turn) {
+      typename Base::Sums sums[Base::kTall][2];
+      HK_UNROLL for (int tall = 0; tall < Base::kTall; ++tall) {
+        typename Fragments::Place place(turn * Base::kTall + u32(tall));
+        fragments.wait(place);
+        multiplyFragment(from, place, tall, kept, part, sums[tall]);
+        fragments.release(place);
+      }
+      // Of the tile two turns ago.
+      if (turn > 1)
+        partsFree(shared, turn).waitTogether((turn / 2 - 1) % 2);
+      float *parts = partsOf(shared, turn) + waveId() * Base::kPartFloats;
+      HK_UNROLL for (int tall = 0; tall < Base::kTall; ++tall)
+          keepFragment(parts, tall, sums[tall]);
+      waveBarrier();
+      if (laneId() == 0)
+        partsFull(shared, turn).arrive();
+    }
+    return turn;
+  }
+  /// Every second step is summed apart, as one would wait for the other.
+  HK_MEM static void multiplyFragment(const typename Fragments::Reader &from,
+                                      const typename Fragments::Place &place,
+                                      int tall, const Kept &kept,
+                                      const typename Base::Units &part,
+                                      typename Base::Sums (&sums)[2]) {
+    typename Base::Codes codes[Base::kUnits];
+    u32 powers[Base::kUnits][2], all = 0;
+    HK_UNROLL for (int u = 0; u < Base::kUnits; ++u) {
+      if (part.holds(u))
+        codes[u] = from.codes(place, u);
+      HK_UNROLL for (int half = 0; half < 2; ++half) all |= powers[u][half] =
+          from.power(place, tall, half, u);
+    }
+    HK_UNROLL for (auto &both : sums) HK_UNROLL for (Vec<float, 4> &sum : both)
+        sum = Vec<float, 4>(0);
+    auto multiply = [&](auto usual) {
+      using Power = PairPower<decltype(usual)::value>;
+      HK_UNROLL for (int u = 0; u < Base::kUnits; ++u) if (part.holds(u))
+          Base::multiply(codes[u], kept, u, Power(powers[u][0]),
+                         Power(powers[u][1]), sums[0], sums[1]);
+    };
+    if (ballot(all > 127) == 0)
+      multiply(Usually<true>());
+    else
+      multiply(Usually<false>());
+  }
+  template <bool V> struct Usually {
+    static constexpr bool value = V;
+  };
+  HK_MEM static void keepFragment(float *part, int tall,
+                                  const typename Base::Sums (&sums)[2]) {
+    HK_UNROLL for (int w = 0; w < Base::kWide; ++w)
+        HK_UNROLL for (int e = 0; e < 4; ++e) {
+      int r = Fragments::rowOfTile(tall, e / 2 * 8 + laneId() / 4);
+      part[(w * 8 + laneId() % 4 * 2 + e % 2) * Base::kPitch + r] =
+          sums[0][w][e] + sums[1][w][e];
+    }
   }
 
   template <class Epilogue>
@@ -219,11 +341,17 @@ private:
   }
 
   HK_MEM static u32 bringTiles(const GemmArgs &args, Columns own, u32 turn,
-                               const Bulk &bulk) {
-    for (u32 tile = own.first; tile < own.end; ++tile, ++turn)
-      HK_UNROLL for (int tall = 0; tall < Base::kTall; ++tall)
-          bulk.ask(args, tile, tall,
-                   typename Bulk::Place(turn * Base::kTall + u32(tall)));
+                               Shared &shared) {
+    auto bring = [&]<class Ring>(const Ring &ring, const auto &of) {
+      for (u32 tile = own.first; tile < own.end; ++tile, ++turn)
+        HK_UNROLL for (int tall = 0; tall < Base::kTall; ++tall)
+            ring.ask(of, tile, tall,
+                     typename Ring::Place(turn * Base::kTall + u32(tall)));
+    };
+    if constexpr (kFree)
+      bring(fragmentsOf(shared), typename Fragments::Matrix(args));
+    else
+      bring(bulkOf(shared), args);
     return turn;
   }
 
@@ -231,12 +359,21 @@ private:
   HK_MEM static u32 finishTiles(const GemmArgs &args, const Rows &rows,
                                 Columns own, u32 turn, Shared &shared,
                                 const Epilogue &epilogue) {
-    meet();
-    for (u32 tile = own.first; tile < own.end; ++tile, ++turn) {
+    if constexpr (!kFree)
       meet();
+    for (u32 tile = own.first; tile < own.end; ++tile, ++turn) {
+      if constexpr (kFree)
+        partsFull(shared, turn).waitTogether(turn / 2 % 2);
+      else
+        meet();
       float *parts = partsOf(shared, turn);
       addParts(rows, parts);
       finish<kWave, 1>(args, rows, tile, laneId(), parts, epilogue);
+      if constexpr (kFree) {
+        waveBarrier();
+        if (laneId() == 0)
+          partsFree(shared, turn).arrive();
+      }
     }
     return turn;
   }

@@ -34,6 +34,8 @@ namespace hk {
 template <class P> inline constexpr int kSkinnyTall = P::kTile.bn / 16;
 template <class P> struct SkinnyRows {
   int of[kSkinnyTall<P>][2];
+  /// Rows of A of the lane's sums, -1 for none; for their scales along k alone.
+  int ofA[2];
 
   /// Opaque, as products of rows and stride are kept for all of a tile if the
   /// compiler can, and are twice the registers.
@@ -53,11 +55,17 @@ template <class P> struct SkinnyStep {
   static constexpr DType D = P::kOperand;
   static constexpr int kSize = info(D).bits / 8;
   static constexpr int kDepth = kBulkRowBytes / kSize;
-  static_assert(B::kMem == D && P::kTile.bk == kDepth);
+  /// Scales along k multiply the sum of a step, which has one block of them.
+  static constexpr bool kFolds = P::kScale != KScale::None;
+  static constexpr int kBlock = kBlockScaleA.depth;
+  static_assert(B::kMem == D && P::kTile.bk == kDepth &&
+                kBlock == kBlockScaleB.depth && kBlock % kDepth == 0);
   using Op = MmaSync<D>;
 
   /// Halves of a line.
   u32x4 b[kTall][2][2], a[2];
+  /// Of the lane's sums.
+  float scaleB[kTall][2], scaleA[2];
 
   HK_MEM void load(const GemmArgs &args, const GroupArgs &groups, int group,
                    const SkinnyRows<P> &rows, u64 rowA, int k) {
@@ -74,19 +82,52 @@ template <class P> struct SkinnyStep {
     // Behind them, as an order may still have to say which row it is.
     HK_UNROLL for (int part = 0; part < 2; ++part) a[part] = loadOnceOrZeros(
         rowA + u32(byte + part * 64), rowA != 0 && byte + part * 64 < depth);
+    if constexpr (kFolds) {
+      u64 matrixScales = args.b.fold.data + u64(group * groups.strideFold * 4);
+      loadScales(args, matrixScales, multiplies && k < args.k, rows,
+                 k / kBlock);
+    }
   }
 
   HK_MEM void multiply(SkinnySums<P> &sums) const {
     HK_UNROLL for (int tall = 0; tall < kTall; ++tall) {
-      Vec<float, 4> sum = isFp8(D) ? Vec<float, 4>(0) : sums[tall];
+      constexpr bool kApart = isFp8(D) || kFolds;
+      Vec<float, 4> sum = kApart ? Vec<float, 4>(0) : sums[tall];
       HK_UNROLL for (int part = 0; part < 2; ++part)
           HK_UNROLL for (int i = 0; i < 4; i += 2) {
         const u32x4 &low = b[tall][0][part], &high = b[tall][1][part];
         Op::step(sum, u32x4{low[i], high[i], low[i + 1], high[i + 1]},
                  a[part][i], a[part][i + 1]);
       }
+      if constexpr (kFolds)
+        HK_UNROLL for (int e = 0; e < 4; ++e) sum[e] *=
+            scaleB[tall][e / 2] * scaleA[e % 2];
       // Sums of fp8 in the instruction are exact enough for 128 of k.
-      sums[tall] = isFp8(D) ? sums[tall] + sum : sum;
+      sums[tall] = kApart ? sums[tall] + sum : sum;
+    }
+  }
+
+private:
+  /// Those of block `block` of k. `b`: of the matrix.
+  HK_MEM void loadScales(const GemmArgs &args, u64 b, bool exist,
+                         const SkinnyRows<P> &rows, int block) {
+    auto at = [&](u64 data, const ScaleArgs &from, int row) {
+      return *global<const float>(data + u64(row * from.strideRow + block) * 4);
+    };
+    HK_UNROLL for (int tall = 0; tall < kTall; ++tall)
+        HK_UNROLL for (int half = 0; half < 2; ++half) {
+      scaleB[tall][half] = 1;
+      if constexpr (P::kScaleB)
+        scaleB[tall][half] =
+            exist ? at(b, args.b.fold, rows.get(tall, half) / kBlockScaleB.rows)
+                  : 0;
+    }
+    HK_UNROLL for (int c = 0; c < 2; ++c) {
+      scaleA[c] = 1;
+      if constexpr (P::kScaleA)
+        scaleA[c] = exist && rows.ofA[c] >= 0
+                        ? at(args.a.fold.data, args.a.fold, rows.ofA[c])
+                        : 0;
     }
   }
 };
@@ -110,7 +151,6 @@ template <class Problem, class Groups, bool AsksAhead> struct GroupedSkinny {
   static_assert(T.bm == 8 && T.wm == 1 && T.splitK == 1 && P::kCols % 8 == 0 &&
                 P::A::kMem == D && B::kStep == 1 && B::kKContiguous &&
                 P::A::kKContiguous && B::kAlign >= 16 && P::A::kAlign >= 16 &&
-                P::kScale == KScale::None &&
                 P::A::kGathered == Groups::kGathered);
 
   /// Parts of the waves of two tiles: [row of A][row of B].
@@ -158,6 +198,9 @@ template <class Problem, class Groups, bool AsksAhead> struct GroupedSkinny {
           rowOf(args, columns, tall * 16 + half * 8 + laneId() / 4);
       int row = of.source(laneId() / 4);
       a = row < 0 ? 0 : args.a.data + u64(row * args.a.stride) * kSizeA;
+      if constexpr (P::kScaleA)
+        HK_UNROLL for (int c = 0; c < 2; ++c) rows.ofA[c] =
+            fromLane(row, (laneId() % 4 * 2 + c) * 4);
     }
     /// Row r of B of a tile of columns. Of columns that do not exist the last
     /// one, whose sums nobody stores.

@@ -228,19 +228,20 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   }
   using Sums = Vec<float, 4>[kWide];
 
-  /// Decodes a unit and multiplies it.
+  /// Decodes a unit and multiplies it, every second step into `odd`.
   template <class Scale>
   HK_MEM static void multiply(const Codes &codes, const Columns &columns,
-                              int unit, Scale low, Scale high, Sums &sums) {
+                              int unit, Scale low, Scale high, Sums &sums,
+                              Sums &odd) {
     HK_UNROLL for (int i = 0; i < 4; ++i)
         HK_UNROLL for (int half = 0; half < 2; ++half) {
       u32 first = codes.row[0][i], second = codes.row[1][i];
       u32x4 rows = {low.pair(first, half * 2), high.pair(second, half * 2),
                     low.pair(first, half * 2 + 1),
                     high.pair(second, half * 2 + 1)};
-      HK_UNROLL for (int w = 0; w < kWide; ++w)
-          Op::step(sums[w], rows, columns.x[unit][i][w][half * 2],
-                   columns.x[unit][i][w][half * 2 + 1]);
+      HK_UNROLL for (int w = 0; w < kWide; ++w) Op::step(
+          half == 0 ? sums[w] : odd[w], rows, columns.x[unit][i][w][half * 2],
+          columns.x[unit][i][w][half * 2 + 1]);
     }
   }
   template <bool Usual, class CodesOf>
@@ -252,7 +253,7 @@ template <class Problem, int Cluster> struct SkinnyCodes {
             codesOf(unit), columns, unit,
             scales.template of<Usual>(turn, own.begin + unit, tall * 16),
             scales.template of<Usual>(turn, own.begin + unit, tall * 16 + 8),
-            sums);
+            sums, sums);
   }
 
   /// The units of fragment `tall` of a tile; codesOf(unit).
