@@ -73,6 +73,12 @@ constexpr const DTypeInfo &info(DType d) {
   return kDTypes[static_cast<int32_t>(d)];
 }
 
+/// Whether elements are numbers of 8 bits, and no scales.
+constexpr bool isFp8(DType d) {
+  return d == DType::F8E4M3FN || d == DType::F8E4M3FNUZ || d == DType::F8E5M2 ||
+         d == DType::F8E5M2FNUZ;
+}
+
 /// Whether two elements share a byte.
 constexpr bool isPacked(DType d) { return info(d).bits < 8; }
 

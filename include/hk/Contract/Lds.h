@@ -53,11 +53,6 @@ constexpr bool hasFp8Matrix(const Target &target) {
   return target.arch != Arch::Host && target.arch != Arch::Gfx1100;
 }
 
-constexpr bool isFp8(DType d) {
-  return d == DType::F8E4M3FN || d == DType::F8E4M3FNUZ || d == DType::F8E5M2 ||
-         d == DType::F8E5M2FNUZ;
-}
-
 /// The dtype both operands of a matrix product have in LDS: the narrowest one
 /// that holds each of them exactly and that the target can multiply.
 constexpr DType gemmOperandType(const Target &target, DType a, DType b) {
