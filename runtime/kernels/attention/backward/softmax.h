@@ -36,8 +36,8 @@ template <int V> HK_DEV Vec<float, V> backwardExp2(Vec<float, V> x) {
 }
 
 /// q . k to the score, in base 2 or, for a region and without a softmax, in
-/// base e; with a soft cap
-/// the slope of the cap there is what ds is multiplied by.
+/// base e; with a soft cap the slope of the cap there is what ds is multiplied
+/// by.
 template <AttentionBackwardSpec S, int V, class R = NoRegions>
 HK_DEV Vec<float, V> backwardScore(const AttentionBackwardArgs<S> &a,
                                    Vec<float, V> dot, Vec<float, V> &slope) {
