@@ -76,7 +76,7 @@ func.func @fp8_gate(%x: tensor<?x7168xf8E4M3FN>, %s: tensor<?x56xf32>, %w: tenso
 // 4-bit codes of few rows are multiplied by 12 waves, beside which one asks for them and one stores, also where the columns
 // of a pair alternate.
 // CHECK-LABEL: hk.kernel @grouped_matmul_gated_activation_3 gemm
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 32, {{.*}}loop = skinny_codes> threads 448
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 32, {{.*}}loop = skinny_codes> threads 480
 // CHECK: hk.launch @grouped_matmul_gated_activation_3
 // TEXT: GroupedSkinnyCodes<GemmProblem<
 func.func @mxfp4_gate(%x: tensor<?x2880xbf16>, %w: tensor<128x5760x2880xf4E2M1FN>, %s: tensor<128x5760x90xf8E8M0FNU>, %bounds: tensor<129xi32>, %order: tensor<?xi32>) -> tensor<?x2880xbf16> {

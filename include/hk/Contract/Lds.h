@@ -186,10 +186,12 @@ constexpr int64_t skinnyLds(const GemmTile &tile) {
 inline constexpr int32_t kCodesDepth = 128, kCodesPad = 4;
 
 /// Waves of a block of groups that multiply, beside which there are registers
-/// for two more with up to eight rows: one adds and stores, one asks for codes.
-inline constexpr int32_t kGroupCodesWaves = 12;
+/// for three more with up to eight rows: two add and store, a tile each in
+/// turns, and one asks for codes.
+inline constexpr int32_t kGroupCodesWaves = 12, kGroupCodesFinishers = 2;
 constexpr int32_t skinnyCodesHelpers(const GemmTile &tile) {
-  return tile.wn == kGroupCodesWaves && tile.bm <= 8 ? 2 : 0;
+  return tile.wn == kGroupCodesWaves && tile.bm <= 8 ? kGroupCodesFinishers + 1
+                                                     : 0;
 }
 
 /// Bytes from one row of codes to the next, where the copy engine brings them.

@@ -36,14 +36,18 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
   static constexpr GemmTile T = Base::T;
   static_assert(Groups::kForm != GroupForm::Blocks &&
                 P::A::kGathered == Groups::kGathered);
-  /// Behind those that multiply, if there are registers for them: a wave that
-  /// adds their parts and stores, which has a tile's time for that and for
-  /// which otherwise all waves would wait; and one that asks the copy engine
-  /// for codes, also for those of the next group while these are multiplied.
+  /// Behind those that multiply, if there are registers for them: two waves
+  /// that add their parts and store, a tile each in turns, so that each has two
+  /// tiles' time for what otherwise all waves would wait for; and one that asks
+  /// the copy engine for codes, also for those of the next group while these
+  /// are multiplied.
   static constexpr bool kHelped = skinnyCodesHelpers(T) != 0;
-  static constexpr int kFinisher = Base::kWaves, kBringer = kFinisher + 1;
-  static constexpr int kMeeting = Base::kThreads + kHelped * kWave;
-  static constexpr int kThreads = Base::kThreads + kHelped * 2 * kWave;
+  static constexpr int kFinisher = Base::kWaves,
+                       kFinishers = kGroupCodesFinishers,
+                       kBringer = kFinisher + kFinishers;
+  static constexpr int kMeeting = Base::kThreads + kHelped * kFinishers * kWave;
+  static constexpr int kThreads = kMeeting + kHelped * kWave;
+  static_assert(kFinishers == 2, "of two tiles that LDS has the parts of");
   /// fp4's powers come with their codes. Then no wave waits for another one but
   /// for the one that adds up, and that a tile later.
   static constexpr bool kFree =
@@ -200,7 +204,7 @@ private:
     if constexpr (kHelped) {
       if (waveId() == kBringer)
         return bringTiles(args, own, turn, shared);
-      if (waveId() == kFinisher)
+      if (waveId() >= kFinisher)
         return finishTiles(args, rows, own, turn, shared, epilogue);
     }
     if constexpr (kFree)
@@ -362,10 +366,12 @@ private:
     if constexpr (!kFree)
       meet();
     for (u32 tile = own.first; tile < own.end; ++tile, ++turn) {
+      if constexpr (!kFree)
+        meet();
+      if (int(turn % kFinishers) != waveId() - kFinisher)
+        continue;
       if constexpr (kFree)
         partsFull(shared, turn).waitTogether(turn / 2 % 2);
-      else
-        meet();
       float *parts = partsOf(shared, turn);
       addParts(rows, parts);
       finish<kWave, 1>(args, rows, tile, laneId(), parts, epilogue);
