@@ -1,5 +1,4 @@
-//===- codes_fragments.h - fp4 and its powers by the copy engine -*- C++
-//-*-===//
+//===- codes_fragments.h - fp4 and its powers, copied to LDS -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
