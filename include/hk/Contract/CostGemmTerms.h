@@ -1,5 +1,4 @@
-//===- CostGemmTerms.h - Sizes of a product as its models see them -*- C++
-//-*-===//
+//===- CostGemmTerms.h - Sizes of a product for its models -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
