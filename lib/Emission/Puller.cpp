@@ -13,6 +13,7 @@
 #include "ArgumentWords.h"
 #include "PullTable.h"
 #include "Signs.h"
+#include "hk/Analysis/Alignment.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -396,17 +397,12 @@ std::string Puller::accessText(BlockArgument argument, Args position, int vec) {
       .str();
 }
 
-/// Whether a row of `tensor` may begin with the second element of a byte.
-static bool hasOddRows(RankedTensorType tensor) {
-  return isPacked(tensor.getElementType()) && tensor.getRank() > 1 &&
-         (tensor.isDynamicDim(tensor.getRank() - 1) ||
-          tensor.getShape().back() % 2 != 0);
-}
-
 Expr Puller::load(BlockArgument argument, Args position, int vec) {
   Type type = elementTypeOf(argument);
   CType loaded = carrierOf(type, vec);
-  if (vec > 1 && hasOddRows(cast<RankedTensorType>(argument.getType())))
+  auto tensor = cast<RankedTensorType>(argument.getType());
+  // Other rows than the first may begin with the second element of a byte.
+  if (vec > 1 && tensor.getRank() > 1 && !hasWholeRows(tensor))
     return pullByElement(argument, position, vec);
   if (vec == 1 && isPacked(type))
     return splat(loaded,

@@ -408,21 +408,15 @@ private:
       grid.x = launch.multiply(clusters, tile.cluster);
       return grid;
     }
-    if (tile.loop == ::hk::GemmLoop::Swapped && tile.cluster > 1) {
-      // The blocks of a cluster, which share k, take one tile.
-      grid.x = launch.multiply(
-          launch.multiply(launch.multiply(grid.x, grid.y), grid.z),
-          launch.constant(tile.cluster));
-      grid.y = grid.z = launch.constant(1);
-      return grid;
-    }
     if (tile.loop == ::hk::GemmLoop::WarpSpecialised ||
         tile.loop == ::hk::GemmLoop::Swapped ||
         tile.loop == ::hk::GemmLoop::SkinnyCodes) {
-      // As many clusters as the chip holds; each takes tile after tile.
-      Value tiles = launch.multiply(launch.multiply(grid.x, grid.y), grid.z);
-      Value clusters =
-          launch.atMost(tiles, ::hk::residentClusters(target, tile.cluster));
+      // As many clusters as the chip holds; each takes tile after tile, but for
+      // those of Swapped, whose blocks share k: they take one.
+      Value clusters = launch.multiply(launch.multiply(grid.x, grid.y), grid.z);
+      if (tile.loop != ::hk::GemmLoop::Swapped || tile.cluster == 1)
+        clusters = launch.atMost(clusters,
+                                 ::hk::residentClusters(target, tile.cluster));
       grid.x = launch.multiply(clusters, tile.cluster);
       grid.y = grid.z = launch.constant(1);
       return grid;
