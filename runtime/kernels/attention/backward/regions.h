@@ -43,15 +43,24 @@ template <AttentionBackwardSpec S, Own O, class R> struct BackwardRegions {
       : context(RegionContext<R>::of(a.words, w)), sequence(w.sequence),
         head(w.head * S.group), queries(w.queries), keys(w.keys) {}
 
+  struct Pair {
+    i32 head, query, key;
+  };
+  /// Of one that the block owns and one that it walks over.
+  HK_MEM Pair pairOf(i32 own, i32 walked) const {
+    i32 row = O == Own::Rows ? own : walked;
+    return {head + i32(u32(row) % S.group), i32(u32(row) / S.group),
+            O == Own::Rows ? walked : own};
+  }
+
   /// Scores behind the region, of those in base e.
   template <int V>
   HK_MEM Vec<float, V> scores(Vec<float, V> x, i32 own, i32 walked) const {
     if constexpr (R::kScore)
       HK_UNROLL for (int e = 0; e < V; ++e) {
-        i32 row = O == Own::Rows ? own : walked + e;
-        i32 key = O == Own::Rows ? walked + e : own;
-        x[e] = R::score(context, x[e], sequence, head + i32(u32(row) % S.group),
-                        i32(u32(row) / S.group), key, queries, keys);
+        Pair at = pairOf(own, walked + e);
+        x[e] = R::score(context, x[e], sequence, at.head, at.query, at.key,
+                        queries, keys);
       }
     return x;
   }
@@ -62,10 +71,9 @@ template <AttentionBackwardSpec S, Own O, class R> struct BackwardRegions {
       return Vec<float, V>(1.f);
     else
       HK_UNROLL for (int e = 0; e < V; ++e) {
-        i32 row = O == Own::Rows ? own : walked + e;
-        i32 key = O == Own::Rows ? walked + e : own;
-        x[e] = R::slope(context, x[e], sequence, head + i32(u32(row) % S.group),
-                        i32(u32(row) / S.group), key, queries, keys);
+        Pair at = pairOf(own, walked + e);
+        x[e] = R::slope(context, x[e], sequence, at.head, at.query, at.key,
+                        queries, keys);
       }
     return x;
   }
@@ -75,10 +83,9 @@ template <AttentionBackwardSpec S, Own O, class R> struct BackwardRegions {
     Vec<float, V> x(1.f);
     if constexpr (R::kWeight)
       HK_UNROLL for (int e = 0; e < V; ++e) if (p[e] != 0.f) {
-        i32 row = O == Own::Rows ? own : walked + e;
-        i32 key = O == Own::Rows ? walked + e : own;
-        x[e] = R::weight(context, sequence, head + i32(u32(row) % S.group),
-                         i32(u32(row) / S.group), key, queries, keys);
+        Pair at = pairOf(own, walked + e);
+        x[e] = R::weight(context, sequence, at.head, at.query, at.key, queries,
+                         keys);
       }
     return x;
   }

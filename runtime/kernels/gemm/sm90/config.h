@@ -39,6 +39,24 @@ enum class OneMatrix { None, OfA, OfB };
 /// one of A.
 enum class Shares { B, A };
 
+/// The LDS of a block; kCluster is what a launch reads, 0 where blocks are on
+/// their own.
+template <int Cluster, i64 Bytes> struct ClusterShared {
+  static constexpr int kCluster = Cluster > 1 ? Cluster : 0;
+  u8 bytes[Bytes];
+};
+
+/// V sums of a row of a slab; such places are multiples of 16 bytes apart.
+template <int V, class Acc> HK_DEV Vec<Acc, V> readSlab(const Acc *from) {
+  constexpr int kAtOnce = V < 4 ? V : 4;
+  Vec<Acc, V> v;
+  HK_UNROLL for (int i = 0; i < V; i += kAtOnce) {
+    auto part = *reinterpret_cast<const Vec<Acc, kAtOnce> *>(from + i);
+    HK_UNROLL for (int e = 0; e < kAtOnce; ++e) v[i + e] = part[e];
+  }
+  return v;
+}
+
 /// Cluster: blocks that share a tile.
 template <class Problem, int Cluster, OneMatrix OneT,
           Shares SharesT = Shares::B>
@@ -83,10 +101,7 @@ struct WarpConfig {
   using Registers = typename Product::Registers;
   using Ring = StageRing<kStages>;
 
-  struct Shared {
-    static constexpr int kCluster = Cluster > 1 ? Cluster : 0;
-    u8 bytes[kLds];
-  };
+  using Shared = ClusterShared<Cluster, kLds>;
 
   /// Addresses in LDS: stages (A, then B), codes of B, a slab for each warp
   /// that multiplies, barriers.

@@ -65,10 +65,7 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
   using Acc = typename P::Acc;
   using Ring = StageRing<kStages>;
 
-  struct Shared {
-    static constexpr int kCluster = Cluster > 1 ? Cluster : 0;
-    u8 bytes[kLds];
-  };
+  using Shared = ClusterShared<Cluster, kLds>;
 
   /// Addresses in LDS: stages (B, then A), parts, barriers.
   struct Layout {

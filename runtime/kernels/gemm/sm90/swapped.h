@@ -67,10 +67,7 @@ template <class Problem, int Cluster, bool SharedB> struct SwappedTileConfig {
     return at.end > T.bm ? Keep::Normal : Keep::Short;
   }
 
-  struct Shared {
-    static constexpr int kCluster = Cluster > 1 ? Cluster : 0;
-    u8 bytes[kLds];
-  };
+  using Shared = ClusterShared<Cluster, kLds>;
 
   /// Addresses in LDS: stages (B, then A), a slab for each warp that
   /// multiplies, barriers.
@@ -363,7 +360,7 @@ private:
                                x += kWave) {
         int r = x / perRow, c = x % perRow * V;
         GemmOutput<Acc, V> out;
-        out.acc = read<V>(slab + r * kPitch + c);
+        out.acc = readSlab<V>(slab + r * kPitch + c);
         out.pair = 0;
         out.stat = 0;
         int col = first + c;
@@ -373,17 +370,6 @@ private:
                        out);
       }
     }
-  }
-
-  /// Rows of a slab begin at multiples of 16 bytes.
-  template <int V> HK_MEM static Vec<Acc, V> read(const Acc *from) {
-    constexpr int kAtOnce = V < 4 ? V : 4;
-    Vec<Acc, V> v;
-    HK_UNROLL for (int i = 0; i < V; i += kAtOnce) {
-      auto part = *reinterpret_cast<const Vec<Acc, kAtOnce> *>(from + i);
-      HK_UNROLL for (int e = 0; e < kAtOnce; ++e) v[i + e] = part[e];
-    }
-    return v;
   }
 };
 

@@ -210,24 +210,13 @@ private:
       int place = exists ? first + r : at.end - 1;
       GemmOutput<Acc, V> out;
       const Acc *own = slab + r * Pitch + c;
-      out.acc = read<V>(own);
-      out.pair = P::kPair ? read<V>(own + P::kCols) : Vec<Acc, V>(0);
+      out.acc = readSlab<V>(own);
+      out.pair = P::kPair ? readSlab<V>(own + P::kCols) : Vec<Acc, V>(0);
       out.stat = 0;
       int col = at.col + firstColumn + c;
       runEpilogue<V>(epilogue, matrixOf(at, place), place, col, args.n,
                      exists && col < args.n, out);
     }
-  }
-
-  /// Rows of a slab begin at multiples of 16 bytes.
-  template <int V> HK_MEM static Vec<Acc, V> read(const Acc *from) {
-    constexpr int kAtOnce = V < 4 ? V : 4;
-    Vec<Acc, V> v;
-    HK_UNROLL for (int i = 0; i < V; i += kAtOnce) {
-      auto part = *reinterpret_cast<const Vec<Acc, kAtOnce> *>(from + i);
-      HK_UNROLL for (int e = 0; e < kAtOnce; ++e) v[i + e] = part[e];
-    }
-    return v;
   }
 
   const GemmArgs &args;

@@ -46,10 +46,7 @@ template <class Problem, int Cluster> struct SwappedConfig {
                 P::B::kMem == D);
   using Ring = StageRing<kStages>;
 
-  struct Shared {
-    static constexpr int kCluster = Cluster > 1 ? Cluster : 0;
-    u8 bytes[kLds];
-  };
+  using Shared = ClusterShared<Cluster, kLds>;
 
   /// A row's scales of so many stages are brought at once.
   static constexpr int kScalesAtOnce = 4;
