@@ -11,7 +11,7 @@ from .module import Function
 
 
 class Decoder:
-    """`function` has the paged signature (python/README.md); room for `sequences` of at most
+    """`function` has the paged signature (docs/models.md); room for `sequences` of at most
     `length` tokens."""
 
     def __init__(self, function: Function, sequences: int, length: int):

@@ -1,5 +1,5 @@
 """Kernels that a layer of an imported model launches, counted in bf16 for every target: what a
-decode step pays per layer whatever its size. LIMITS is what may not grow; python/README.md has the
+decode step pays per layer whatever its size. LIMITS is what may not grow; docs/models.md has the
 table."""
 
 import re

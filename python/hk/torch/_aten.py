@@ -78,7 +78,7 @@ def lower(b: Builder, name: str, result: Result, args: tuple, kwargs: dict) -> t
             x, y = b.cast(x, "i64"), b.cast(y, "i64")
         return b.elementwise("compare", [x, y], result.shape, "i1", predicate=name)
     raise UnsupportedModel("hk has no operator for it; take it out of the model, or write it with "
-                           "supported ones (python/README.md lists them)")
+                           "supported ones (docs/models.md)")
 
 
 def _binary(b: Builder, result: Result, op: str, x: typing.Any, y: typing.Any, *,
