@@ -16,7 +16,8 @@
 // left operands of the second products. The tile that is the right operand of
 // a first product is, as it lies, that of the second one. Only tiles at the
 // edge of what some owned row walks are masked; there p is selected, so that
-// whatever e^(s - lse) is of a pair that does not count never matters.
+// whatever e^(s - lse) is of a pair that does not count never matters. ds is
+// selected there, and everywhere behind a region, which may hide any key.
 //
 // A tile of dbias is made the same way from owned rows and one tile of keys, of
 // one sequence after the other where they share it.
@@ -450,7 +451,7 @@ private:
       if constexpr (S.softcap && !ForBias)
         ds *= capped.s[i][n];
       // dp of a pair that does not count may be anything.
-      h.s[i][n] = Masked || Pairs::kFactors
+      h.s[i][n] = Masked || Pairs::kFactors || Regions::kScore
                       ? (factor == 0.f ? decltype(p)(0.f) : ds)
                       : ds;
       v.s[i][n] = p;
