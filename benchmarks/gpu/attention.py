@@ -64,14 +64,17 @@ class Case:
     Kinds: causal, full: queries of a prompt. decode: one query a sequence, keys in one tensor;
     paged, ragged, dynamic, latent: in pages of a cache; fp8, fp8paged: of 8 bits. prefill: keys
     of a prompt in pages of 16 rows, or of as many as the name says. extend: new tokens behind a cache
-    of such pages. pod: a prompt beside decode steps. backward: gradients.
+    of such pages. pod: a prompt beside decode steps. backward: gradients. window511: 511 keys in
+    front of a query's own. capped, sink: a soft cap of 50, a sink, beside the same without.
     """
 
     def __init__(self, torch, program, name):
         self.torch, self.name, self.program, self.function = torch, name, program, program[name]
         kind, *sizes = name.split("_")
         self.mask = re.sub(r"(extend|prefill)\d+", r"\1", kind)
-        self.later = self.mask in ("causal", "extend", "prefill")  # keys that a query does not see
+        # Keys that a query does not see.
+        self.later = self.mask in ("causal", "extend", "prefill", "capped", "sink") or self.mask.startswith("window")
+        self.window = int(self.mask[6:]) if self.mask.startswith("window") else None
         self.b, self.h, self.hk, self.sq, self.sk, self.d, self.dv = map(int, sizes)
         self.cached = self.sk - self.sq if self.mask == "extend" else self.sk
         self.decode = self.sq == 1
@@ -155,9 +158,18 @@ class Case:
         q = named["q"][sequence, :, head].float()
         k, v = self.keys_of(named, sequence)
         s = (q @ k.T) * self.d ** -0.5
+        if self.mask == "capped":
+            s = torch.tanh(s / 50) * 50
         if self.later:
-            s = s.masked_fill(~torch.ones_like(s, dtype=torch.bool).tril(self.sk - self.sq), float("-inf"))
+            s = s.masked_fill(~self.seen(s), float("-inf"))
+        if self.mask == "sink":
+            s = torch.cat([s, named["s"][head].expand(self.sq, 1)], 1)
+            return s.softmax(-1)[:, :-1] @ v
         return s.softmax(-1) @ v
+
+    def seen(self, scores):
+        seen = self.torch.ones_like(scores, dtype=self.torch.bool).tril(self.sk - self.sq)
+        return seen if self.window is None else seen.triu(self.sk - self.sq - self.window)
 
     def error(self, operands, out):
         """The largest of the first head of three sequences."""
@@ -172,6 +184,8 @@ class Case:
         pairs = self.sq * self.sk
         if self.later:
             pairs -= self.sq * self.sq / 2
+        if self.window is not None:
+            pairs -= max(self.sq - self.window, 0) ** 2 / 2
         return 2 * self.b * self.h * pairs * (self.d + self.dv)
 
     def cache_bytes(self):
@@ -185,6 +199,23 @@ class Cached(Case):
     def sides(self, sets, ours):
         dense = Case(self.torch, self.program, "causal_" + self.name.split("_", 1)[1])
         return {"hk": [call for call, _ in ours], "dense": [dense.ours(dense.operands())[0]]}
+
+
+class Window(Case):
+    """A causal mask with a left end, beside FlashAttention's operator, which has windows."""
+
+    def sides(self, sets, ours):
+        q, k, v = sets[0][:3]
+        return {"hk": [call for call, _ in ours], "flash": [lambda: self.torch.ops.aten._flash_attention_forward(
+            q, k, v, None, None, self.sq, self.sk, 0.0, True, False, window_size_left=self.window, window_size_right=0)]}
+
+
+class Featured(Case):
+    """What no peer has, beside the same without."""
+
+    def sides(self, sets, ours):
+        plain = self.program["causal_" + self.name.split("_", 1)[1]]
+        return {"hk": [call for call, _ in ours], "plain": [plain.bind(*sets[0][:3])]}
 
 
 class Prompt(Case):
@@ -261,7 +292,8 @@ class Backward(Case):
         return super().flops() * 5 / 4  # five products, half of them masked
 
 
-KINDS = {"pod": Prompt, "backward": Backward, "extend": Cached, "prefill": Cached}
+KINDS = {"pod": Prompt, "backward": Backward, "extend": Cached, "prefill": Cached, "window": Window,
+         "capped": Featured, "sink": Featured}
 
 
 def peers_of(torch, case, sets):

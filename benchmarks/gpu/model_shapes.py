@@ -1,5 +1,6 @@
 """Writes products and attention of the sizes that models have: model_shapes.py FOLDER SEED COUNT
-makes FOLDER/gemm.mlir and FOLDER/attention.mlir with COUNT functions each, drawn by SEED.
+makes FOLDER/gemm.mlir and FOLDER/attention.mlir with COUNT functions each, drawn by SEED;
+attentions with windows, a soft cap or a sink are eight more, the latter beside those without.
 
 For `gemm.py time` and `attention.py time` to look for sizes at which hk falls behind, none of
 which anything was fitted to. Compile both for sm_90a beside them (gemm.so, attention.so).
@@ -29,19 +30,30 @@ MOST_OPERATIONS = 4e12
 def attention(mask, b, h, hk, s, keys, d):
     name = f"{mask}_{b}_{h}_{hk}_{s}_{keys}_{d}_{d}"
     q, k = f"tensor<{b}x{s}x{h}x{d}xbf16>", f"tensor<{b}x{keys}x{hk}x{d}xbf16>"
-    causal = " causal" if mask == "causal" else ""
-    return f"""func.func @{name}(%q: {q} {{hk.name = "q"}}, %k: {k} {{hk.name = "k"}}, %v: {k} {{hk.name = "v"}}) -> {q} {{
-  %0 = hk.attention %q, %k, %v scale {d ** -0.5:.6f}{causal} : {q}, {k}, {k} -> {q}
+    masks = " causal" if mask not in ("full", "decode") else ""
+    if mask.startswith("window"):
+        masks += f" window_left {mask.removeprefix('window')}"
+    elif mask == "capped":
+        masks = f" softcap 50.0{masks}"
+    sink, sink_type, argument = "", "", ""
+    if mask == "sink":
+        sink, sink_type, argument = " sink %s", f" sink tensor<{h}xf32>", f', %s: tensor<{h}xf32> {{hk.name = "s"}}'
+    return f"""func.func @{name}(%q: {q} {{hk.name = "q"}}, %k: {k} {{hk.name = "k"}}, %v: {k} {{hk.name = "v"}}{argument}) -> {q} {{
+  %0 = hk.attention %q, %k, %v{sink} scale {d ** -0.5:.6f}{masks} : {q}, {k}, {k}{sink_type} -> {q}
   return %0 : {q}
 }}
 """
 
 
-def draw(random):
+FEATURES = ("window127", "window511", "window1023", "window4095", "capped", "capped", "sink", "sink")
+LEAST_FEATURED = 1000  # queries
+
+
+def draw(random, masks=("causal", "causal", "full", "decode")):
     """A prompt of several sequences, or decode steps behind them."""
     h, hk, d = random.choice(HEADS)
     keys = random.choice(LENGTHS)
-    mask = random.choice(("causal", "causal", "full", "decode"))
+    mask = random.choice(masks)
     b = random.choice((1, 1, 2, 4, 8, 16, 32, 64))
     queries = 1 if mask == "decode" else keys
     while b > 1 and (4.0 * b * h * queries * keys * d > MOST_OPERATIONS or 4 * b * hk * keys * d > 1 << 31):
@@ -55,8 +67,11 @@ def main():
     products = {(drawn.choice((few_rows.bf16, few_rows.bf16, few_rows.fp8)), drawn.choice(ROWS), *drawn.choice(WEIGHTS))
                 for _ in range(count)}
     (folder / "gemm.mlir").write_text("".join(make(*sizes) for make, *sizes in sorted(products, key=lambda p: p[1:])))
-    calls = sorted({draw(drawn) for _ in range(count)})
-    (folder / "attention.mlir").write_text("".join(attention(*call) for call in calls))
+    calls = {draw(drawn) for _ in range(count)}
+    for feature in FEATURES:
+        sizes = next(sizes for sizes in iter(lambda: draw(drawn, ("causal",))[1:], None) if sizes[4] >= LEAST_FEATURED)
+        calls |= {(feature, *sizes)} | ({("causal", *sizes)} if feature in ("capped", "sink") else set())
+    (folder / "attention.mlir").write_text("".join(attention(*call) for call in sorted(calls)))
 
 
 if __name__ == "__main__":
