@@ -206,6 +206,14 @@ constexpr double blocksGemmMicroseconds(const Target &target,
   return target.launchMicroseconds + longer * costMax(compute, memory);
 }
 
+/// Whether `row`, which fits, is a candidate for a product of `size`.
+constexpr bool gemmTileTakes(const GemmTileRow &row, const Target &target,
+                             const GemmShapeClass &shape,
+                             const GemmSize &size) {
+  return row.loop != GemmLoop::Swapped ||
+         swappedTakes(target, tileOf(row, target, shape), shape, size);
+}
+
 /// One launch of `given` with `tile`.
 constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                                   const GemmShapeClass &shape,

@@ -171,16 +171,19 @@ constexpr SwappedRounds swappedRounds(const Target &target,
           ceilDiv(tiles, double(residentClusters(target, tile.cluster)))};
 }
 
-/// Whether a swapped tile is offered to a product whose rows and k are known,
-/// by what gained on an H200 (h200-gemm.md): fewer rows have skinny, shorter k
-/// gained nothing, more rows were not tried. Blocks that share k take one
-/// round. Other tiles have no more rows than those of 64 that
-/// `warp_specialised` fills, and few of one tile do not exist; narrow ones of
-/// few rows read B once.
+/// Whether a swapped tile is offered, by what gained on an H200 (h200-gemm.md):
+/// a tile that fits one number of rows may be the worst for others, fewer rows
+/// have skinny, shorter k gained nothing, slices and more rows were not tried.
+/// Blocks that share k take one round; so do those whose epilogue reads a
+/// matrix, as half a microsecond for 16 rows is hidden by nothing. Other tiles
+/// have no more rows than those of 64 that `warp_specialised` fills, and few of
+/// one tile do not exist; narrow ones of few rows read B once.
 constexpr bool swappedTakes(const Target &target, const GemmTile &tile,
-                            const GemmSize &size) {
+                            const GemmShapeClass &shape, const GemmSize &size) {
   double rows = double(size.m), rowTiles = ceilDiv(rows, tile.bm);
-  if (size.m <= 64 || size.m > 800 || size.k < 2048)
+  if (!shape.knownRows || shape.sliced || size.m <= 64 || size.m > 800 ||
+      size.k < 2048 ||
+      (shape.readsMatrix && swappedRounds(target, tile, size).rounds > 1))
     return false;
   if (tile.cluster > 1)
     return swappedRounds(target, tile, size).rounds <= 1;

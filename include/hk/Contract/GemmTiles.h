@@ -449,6 +449,10 @@ struct GemmShapeClass {
   /// their types then.
   bool microscaled = false;
   DType elementsA = DType::F32, elementsB = DType::F32;
+  /// The number of rows is known; k is one of several slices.
+  bool knownRows = false, sliced = false;
+  /// The epilogue reads a matrix where it stores.
+  bool readsMatrix = false;
 };
 
 /// Bits of an element of A and of B in LDS.

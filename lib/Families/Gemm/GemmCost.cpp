@@ -33,9 +33,11 @@ static double bytesOf(Value value) {
 static ::hk::GemmShapeClass classOf(KernelOp kernel, GemmPlan gemm,
                                     const ::hk::Target &target) {
   ArrayRef<int64_t> aligns = kernel.getAligns();
-  return shapeClassOf(gemm, target,
-                      aligns[argument(gemm.operand(GemmSide::Lhs).data)],
-                      aligns[argument(gemm.operand(GemmSide::Rhs).data)]);
+  ::hk::GemmShapeClass shape = shapeClassOf(
+      gemm, target, aligns[argument(gemm.operand(GemmSide::Lhs).data)],
+      aligns[argument(gemm.operand(GemmSide::Rhs).data)]);
+  shape.readsMatrix = static_cast<bool>(matrixInBoxes(kernel));
+  return shape;
 }
 
 ::hk::GemmSize mlir::hk::gemmSizeOf(
@@ -83,15 +85,12 @@ static double quickest(GemmPlan gemm, const ::hk::Target &target,
   size.bytesA = bytesOf(gemm.operand(GemmSide::Lhs).data);
   size.bytesB = bytesOf(gemm.operand(GemmSide::Rhs).data);
   size.bytesOut = bytesOf(product.getResult());
-  bool known = !lhs.isDynamicDim(gemmDims(gemm.matmul).row);
   double best = std::numeric_limits<double>::max();
   ::hk::GemmTileTable table = ::hk::gemmTiles(target);
   for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
     ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
-    if (row.loop == ::hk::GemmLoop::Swapped &&
-        !(known && ::hk::swappedTakes(target, tile, size)))
-      continue;
     if (::hk::gemmTileFits(row, target, shape) &&
+        ::hk::gemmTileTakes(row, target, shape, size) &&
         ::hk::gemmLds(target, tile, shape) <= target.ldsBytes)
       best = std::min(best, ::hk::gemmMicroseconds(target, tile, shape, size));
   }

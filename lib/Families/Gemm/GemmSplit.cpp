@@ -69,6 +69,8 @@ public:
     shape =
         shapeClassOf(productOf(op), target, guaranteedAlignment(op.getLhs()),
                      guaranteedAlignment(op.getRhs()));
+    // Whatever the epilogue will be.
+    shape.readsMatrix = true;
     ArrayRef<int64_t> lhs = shapeOf(op.getLhs());
     size.m = sizeOf({op.getLhs(), dims.row});
     size.k = depth();
@@ -122,6 +124,8 @@ private:
   /// With the best tile that fits; of a dynamic number of rows with the best
   /// for those that the kernel's tile is chosen for.
   double leastTime(const ::hk::GemmSize &part) const {
+    ::hk::GemmShapeClass of = shape;
+    of.sliced = part.k != size.k;
     ::hk::GemmSize typical = part;
     if (ShapedType::isDynamic(shapeOf(op.getLhs())[dims.row]))
       typical.m = typicalRows(target, shape, part.m);
@@ -129,26 +133,17 @@ private:
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
-      if (!::hk::gemmTileFits(row, target, shape) ||
-          ::hk::gemmLds(target, tile, shape) > target.ldsBytes)
+      if (!::hk::gemmTileFits(row, target, of) ||
+          !::hk::gemmTileTakes(row, target, of, part) ||
+          ::hk::gemmLds(target, tile, of) > target.ldsBytes)
         continue;
-      if (tile.loop == ::hk::GemmLoop::Swapped && !mayBeSwapped(tile, part))
-        continue;
-      double chosen = ::hk::gemmMicroseconds(target, tile, shape, typical);
+      double chosen = ::hk::gemmMicroseconds(target, tile, of, typical);
       if (least != 0 && chosen >= least)
         continue;
       least = chosen;
-      time = ::hk::gemmMicroseconds(target, tile, shape, part);
+      time = ::hk::gemmMicroseconds(target, tile, of, part);
     }
     return time;
-  }
-
-  /// As where tiles are chosen, whatever the epilogue will be.
-  bool mayBeSwapped(const ::hk::GemmTile &tile,
-                    const ::hk::GemmSize &part) const {
-    return !ShapedType::isDynamic(shapeOf(op.getLhs())[dims.row]) &&
-           part.k == size.k && ::hk::swappedTakes(target, tile, part) &&
-           ::hk::swappedRounds(target, tile, part).rounds <= 1;
   }
 
   mutable MatmulOp op;

@@ -102,6 +102,7 @@ public:
     if (gemm.grouped())
       groups.emplace(kernel, gemm.grouped());
     shape = shapeClassOf(gemm, target, alignA, alignB);
+    shape.readsMatrix = static_cast<bool>(matrixInBoxes(kernel));
     bulk = bulkVerdict(gemm, target, alignA, alignB);
     codes = codesVerdict(gemm, target, alignA, alignB);
     microscaled = microscaledVerdict(gemm, target, alignA, alignB);
@@ -227,25 +228,11 @@ private:
             ::hk::gemmThreads(target, tile) == int64_t(*kernel.getThreads()));
   }
 
-  /// A tile that fits one number of rows may be the worst for others; slices
-  /// were not tried. What an epilogue reads of a matrix takes half a
-  /// microsecond for 16 rows, which nothing hides in more than one round
-  /// (h200-gemm.md).
-  bool isForSwapped(const ::hk::GemmTile &tile, RowRange range) {
-    ::hk::GemmSize size = sizeFor(range);
-    return rows().isConstant() && gemm.matmul.getNumSlices() == 1 &&
-           ::hk::swappedTakes(target, tile, size) &&
-           (!matrixInBoxes(kernel) ||
-            ::hk::swappedRounds(target, tile, size).rounds <= 1);
-  }
-
   /// Groups of more rows than a swapped tile has read their matrix twice there,
   /// too, and take 1.4 times as long (512 rows,
   /// benchmarks/results/h200-moe.md); so do rows in blocks, half of which would
   /// have to fill a second tile.
   bool isTooNarrow(const ::hk::GemmTile &tile, RowRange range) {
-    if (tile.loop == ::hk::GemmLoop::Swapped)
-      return !askedLoop() && !isForSwapped(tile, range);
     // Few rows of few groups: with many groups other tiles draw as much.
     if (::hk::isGroupedSkinny(tile))
       return !range.few && !askedLoop();
@@ -312,7 +299,8 @@ private:
           (asked && row.loop != *asked) || !gridFits(row.loop))
         continue;
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
-      if (!mayBe(tile) || isTooNarrow(tile, range))
+      if (!mayBe(tile) || isTooNarrow(tile, range) ||
+          (!asked && !::hk::gemmTileTakes(row, target, shape, sizeFor(range))))
         continue;
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
       int64_t lds = ldsOf(tile);
