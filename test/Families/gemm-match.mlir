@@ -141,3 +141,31 @@ func.func @rotated_odd(%x: tensor<?x64xbf16>, %w: tensor<85x64xbf16>, %t: tensor
   %r = hk.rope gptj %s, %t, %t positions %pos : tensor<?x5x16xbf16>, tensor<48x4xf32>, tensor<48x4xf32> positions tensor<?xi32>
   return %r : tensor<?x5x16xbf16>
 }
+
+// A slice that cuts a vector of columns goes first; what needs whole vectors is a launch of its own.
+// CHECK-LABEL: func.func @cut_vectors
+// CHECK: hk.fused {{ *}}gemm
+// CHECK: hk.sigmoid
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.quantize
+// REMARK: unsupported-shape: hk.quantize shares its kernel with slices of the product that cut its vectors of 8 columns
+func.func @cut_vectors(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<64x3xbf16>, tensor<64x64xi8>, tensor<64x2xf32>) {
+  %y = hk.matmul %x, %w transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xbf16>
+  %a = tensor.extract_slice %y[0, 2] [64, 3] [1, 1] : tensor<64x64xbf16> to tensor<64x3xbf16>
+  %s = hk.sigmoid %a : tensor<64x3xbf16>
+  %z = hk.silu %y : tensor<64x64xbf16>
+  %q, %c = hk.quantize per_group %z group 32 : tensor<64x64xbf16> -> tensor<64x64xi8>, tensor<64x2xf32>
+  return %s, %q, %c : tensor<64x3xbf16>, tensor<64x64xi8>, tensor<64x2xf32>
+}
+
+// CHECK-LABEL: func.func @best_of_groups
+// CHECK: hk.fused {{ *}}gemm
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.topk
+// REMARK: needs-whole-row: hk.topk needs other columns of its row, not of parts of it
+func.func @best_of_groups(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x4x1xi32> {
+  %y = hk.matmul %x, %w transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xbf16>
+  %e = tensor.expand_shape %y [[0], [1, 2]] output_shape [64, 4, 16] : tensor<64x64xbf16> into tensor<64x4x16xbf16>
+  %v, %i = hk.topk %e : tensor<64x4x16xbf16> -> tensor<64x4x1xbf16>, tensor<64x4x1xi32>
+  return %i : tensor<64x4x1xi32>
+}

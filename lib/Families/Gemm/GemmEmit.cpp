@@ -102,13 +102,15 @@ private:
   int vectorWidth() {
     int64_t n = productColumns();
     if (gemm.best) // its columns are whole vectors
-      return target.arch == ::hk::Arch::Host ? 16 : 8;
+      return int(wholeVector(target));
     if (target.arch == ::hk::Arch::Host)
       return int(
           std::gcd(std::gcd(places.divisor(), places.needsVectors() ? n : 0),
                    int64_t(16)));
-    if (gemm.quantize || ShapedType::isDynamic(n))
-      return 8;
+    if (gemm.quantize)
+      return int(wholeVector(target));
+    if (ShapedType::isDynamic(n))
+      return int(std::gcd(places.divisor(), int64_t(8)));
     if (gemm.gated)
       n /= 2;
     n = std::gcd(n, places.divisor());

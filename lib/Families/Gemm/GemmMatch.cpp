@@ -70,10 +70,11 @@ public:
     if (llvm::any_of(op->getOperands(),
                      [&](Value operand) { return isBehindBest(operand); }))
       return joinBehindBest();
-    if (movesColumns() || readsPlaces())
-      return joinPlaces();
+    // Of heads or of a slice it would choose among some columns of a row only.
     if (auto topk = dyn_cast<TopkOp>(op))
       return joinBest(topk);
+    if (movesColumns() || readsPlaces())
+      return joinPlaces();
     if (auto gated = dyn_cast<GatedActivationOp>(op))
       return joinGated(gated);
     if (reductionGroupOf(op) != 0)
@@ -137,7 +138,20 @@ private:
                       "reads a concatenation that ends the epilogue");
     if (auto sums = gemm.matmul; sums.getNumSliceDims() != 0)
       return refuse(Reason::NotAnEpilogue, "reads a view of partial sums");
-    return placesOfGroup().add(op);
+    ColumnPlaces places = placesOfGroup();
+    Verdict verdict = places.add(op);
+    return verdict.accepted() && gemm.best ? requireVectors(places) : verdict;
+  }
+
+  /// A vector of columns is stored in a slice as a whole or not at all.
+  Verdict requireVectors(const ColumnPlaces &places) const {
+    int64_t vector = wholeVector(context.target);
+    if (places.divisor() % vector == 0)
+      return Verdict::accept();
+    return refuse(Reason::UnsupportedShape,
+                  "shares its kernel with slices of the product that cut its "
+                  "vectors of " +
+                      Twine(vector) + " columns");
   }
 
   Verdict joinPointwise() {
@@ -207,6 +221,8 @@ private:
       return refuse(Reason::UnsupportedShape,
                     "stores two elements of fp4 at a time, and the last group "
                     "of columns is not whole");
+    if (Verdict whole = requireVectors(placesOfGroup()); !whole.accepted())
+      return whole;
     GemmPlan with = gemm;
     with.quantize = op;
     return requireTile(with);
@@ -258,6 +274,8 @@ private:
     if (!sameShape(context.dims, topk.getInput(), current()) ||
         gemm.matmul.getNumSliceDims() != 0)
       return whole("needs other columns of its row, not of parts of it");
+    if (Verdict vectors = requireVectors(placesOfGroup()); !vectors.accepted())
+      return vectors;
     GemmPlan with = gemm;
     with.best = topk;
     Verdict verdict = requireTile(with);

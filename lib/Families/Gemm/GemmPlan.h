@@ -34,6 +34,12 @@ inline constexpr int64_t kMostBehindBest = 8;
 /// (benchmarks/results/h200-moe.md).
 inline constexpr int64_t kMostBestColumnsSm90 = 64, kMostBestDepthSm90 = 512;
 
+/// Columns that an epilogue has at a time where it needs whole vectors of them,
+/// to choose one or to quantise.
+inline int64_t wholeVector(const ::hk::Target &target) {
+  return target.arch == ::hk::Arch::Host ? 16 : 8;
+}
+
 /// How a scale of the product applies.
 enum class ScaleUse : int32_t {
   None,

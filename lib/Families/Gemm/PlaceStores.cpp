@@ -55,6 +55,9 @@ Position PlaceStores::positionIn(Value value, const ColumnPlace &place,
     guard += (guard.empty() ? "" : " && ") + puller.text(at[d]) + " < " +
              std::to_string(tensorType(value).getDimSize(d));
   }
+  // A run of one column, whose dim of size 1 no longer says so.
+  if (walks.empty() || place.dims[walks.back()].step > 1)
+    guard += (guard.empty() ? "" : " && ") + puller.text(rest) + " < 1";
   return at;
 }
 
