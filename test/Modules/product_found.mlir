@@ -1,5 +1,5 @@
 // Graphs with a product that were wrong once, as small as they get.
-// HK-LAUNCHES: 2 @ones=1 @heads=1
+// HK-LAUNCHES: 2 @ones=1 @heads=1 @ones_behind=1
 // HK-DIMS: x.0=7 w.0=24
 // HK-DIMS: x.0=1 w.0=12
 // HK-DIMS: x.0=0 w.0=13
@@ -35,6 +35,16 @@ func.func @heads(%x: tensor<?x64xf32>, %w: tensor<24x64xf32>) -> (tensor<?x4xf32
   %s = hk.sigmoid %a1 : tensor<?x4xf32>
   %p = hk.softplus %b1 : tensor<?x4xf32>
   return %s, %p : tensor<?x4xf32>, tensor<?x4xf32>
+}
+// Columns that are no longer the last dim.
+func.func @ones_behind(%x: tensor<?x64xf32>, %w: tensor<8x64xf32>, %b: tensor<8xf32>) -> (tensor<?x8x1xf32>, tensor<?x8x1xf32>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x64xf32>
+  %y = hk.matmul %x, %w transpose_b : tensor<?x64xf32>, tensor<8x64xf32> -> tensor<?x8xf32>
+  %z = hk.add %y, %b : tensor<?x8xf32>, tensor<8xf32>
+  %e = tensor.expand_shape %z [[0], [1, 2]] output_shape [%t, 8, 1] : tensor<?x8xf32> into tensor<?x8x1xf32>
+  %s = hk.add %e, 1.0 : tensor<?x8x1xf32>
+  return %s, %e : tensor<?x8x1xf32>, tensor<?x8x1xf32>
 }
 // Slices of as many columns as the call brings: a vector is cut.
 func.func @dynamic(%x: tensor<?x64xf32>, %w: tensor<?x64xf32>) -> (tensor<?x3xf32>, tensor<?x5xf32>) {

@@ -53,6 +53,9 @@ Verdict ColumnPlaces::place(Value value, ColumnPlace place) {
   bool whole = place == *find(product.getResult());
   runs = std::gcd(runs, place.begin);
   RankedTensorType type = tensorType(value);
+  // A vector lies along the last dim.
+  if (place.dims.empty() || place.dims.back().step != 1)
+    runs = 1;
   for (auto [d, dim] : llvm::enumerate(place.dims))
     if (dim.step > 1)
       runs = std::gcd(runs, dim.step);
