@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
+#include "hk/Dialect/Apart.h"
 #include "hk/Dialect/WaitingProblems.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -108,6 +109,9 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
       isa<StringAttr>(attribute.getValue()))
     return success();
   if (isa<KernelOp>(op) && name == kAddsAttrName &&
+      isa<UnitAttr>(attribute.getValue()))
+    return success();
+  if (isa<DequantizeOp>(op) && name == kApartAttrName &&
       isa<UnitAttr>(attribute.getValue()))
     return success();
   if (!isa<ModuleOp>(op))

@@ -167,11 +167,13 @@ def HKSplit : Pass<"hk-split", "::mlir::ModuleOp"> {
     hk.sum_slices or hk.attention_combine put together, fused with what follows.
     The walk of hk.chunk_state over the chunks of a sequence is cut in segments:
     hk.chunk_transition and hk.chunk_starts give the states that they begin with.
-    The families' cost models choose the number of parts from the sizes. Where
-    the number of rows is dynamic nothing is cut in the function itself, but it
-    gets versions for few rows (#hk.version), cut for those, if that pays; a call
-    picks one by the rows it has. An option above 1 cuts into that many slices
-    wherever the operator allows and makes no versions, 1 cuts into none.
+    An hk.dequantize that a product of many rows would repeat for every tile of
+    them gets hk.apart, so that it stays a launch of its own. The families' cost
+    models choose the number of parts from the sizes. Where the number of rows is
+    dynamic nothing is cut in the function itself, but it gets versions for few
+    rows (#hk.version), cut for those, if that pays; a call picks one by the rows
+    it has. An option above 1 cuts into that many slices wherever the operator
+    allows and makes no versions, 1 cuts into none.
   }];
   let options = [
     Option<"k", "k", "int64_t", "0", "slices of k; 0: by cost, 1: never">,

@@ -109,13 +109,17 @@ private:
                 std::optional<FewRows> few);
   std::optional<RowCount> unknownRows(func::FuncOp function,
                                       const Plans &plans);
-  void addVersions(func::FuncOp function, RowCount rows,
+  void addVersions(func::FuncOp function, RowCount rows, const Plans &base,
                    const ::hk::Target &target, DecisionLog &decisions);
   SmallVector<int64_t> splitAll(const Plans &plans, StringRef when,
                                 DecisionLog &decisions);
   int64_t decide(const PlannedSplit &planned, StringRef when,
                  DecisionLog &decisions);
   /// Slices asked for by option; 0: none in particular.
+  int64_t forcedParts(const PlannedSplit &planned) const {
+    return planned.plan.instead.empty() ? forcedParts(planned.family->getKind())
+                                        : 0;
+  }
   int64_t forcedParts(FamilyKind kind) const {
     switch (kind) {
     case FamilyKind::gemm:
@@ -132,6 +136,25 @@ private:
   DecisionLog *log = nullptr;
 };
 } // namespace
+
+/// Plans for many rows hold where versions of `function` for few of the same
+/// `rows` stand beside it.
+static void refuseForMany(Plans &plans, func::FuncOp function,
+                          std::optional<RowCount> rows) {
+  const DimSymbols dims(function.getBody().front());
+  for (SplitPlan &plan :
+       llvm::map_range(plans, [](PlannedSplit &planned) -> SplitPlan & {
+         return planned.plan;
+       })) {
+    bool stands = rows && plan.rows &&
+                  dims.dim(plan.rows->value, plan.rows->dim) ==
+                      dims.dim(function.getArgument(rows->argument), rows->dim);
+    if (plan.forMany && !stands)
+      plan.known = Verdict::refuse(
+          Reason::SizeUnknown, "pays with many rows only, and their number is "
+                               "no dim of an argument that has versions");
+  }
+}
 
 bool HKSplit::checkOptions() {
   for (auto [name, value] :
@@ -164,8 +187,11 @@ void HKSplit::runOnOperation() {
       continue;
     Plans plans = planAll(function, *target, std::nullopt);
     std::optional<RowCount> rows = unknownRows(function, plans);
-    if (rows && k <= 1 && keys <= 1 && segments <= 1)
-      addVersions(function, *rows, *target, decisions);
+    if (k > 1 || keys > 1 || segments > 1)
+      rows = std::nullopt;
+    refuseForMany(plans, function, rows);
+    if (rows)
+      addVersions(function, *rows, plans, *target, decisions);
     splitAll(plans, "", decisions);
   }
 }
@@ -200,6 +226,8 @@ Plans HKSplit::planAll(func::FuncOp function, const ::hk::Target &target,
       plans.push_back({&op, family, std::move(*plan)});
       break;
     }
+  if (few)
+    refuseForMany(plans, function, std::nullopt);
   return plans;
 }
 
@@ -209,7 +237,7 @@ std::optional<RowCount> HKSplit::unknownRows(func::FuncOp function,
   const DimSymbols dims(function.getBody().front());
   llvm::MapVector<DimName, int64_t> votes;
   for (const PlannedSplit &planned : plans)
-    if (planned.plan.rows && forcedParts(planned.family->getKind()) == 0)
+    if (planned.plan.rows && forcedParts(planned) == 0)
       ++votes[dims.dim(planned.plan.rows->value, planned.plan.rows->dim)];
   auto most = llvm::max_element(votes, llvm::less_second());
   if (most == votes.end() || most->first >= 0)
@@ -221,16 +249,34 @@ std::optional<RowCount> HKSplit::unknownRows(func::FuncOp function,
   return RowCount{argument.getArgNumber(), size.dim};
 }
 
-/// Versions of `function` for few rows, up to the last that splits something.
-/// Of neighbours that split alike the one for more rows stays, also of those
-/// that split nothing below one that does.
+/// Numbers of rows to plan versions for.
+static SmallVector<int64_t> limitsOf(const Plans &plans) {
+  SmallVector<int64_t> limits(std::begin(kFewRows), std::end(kFewRows));
+  for (const PlannedSplit &planned : plans)
+    if (planned.plan.limit.value_or(0) > 0)
+      limits.push_back(*planned.plan.limit);
+  llvm::sort(limits);
+  limits.erase(llvm::unique(limits), limits.end());
+  return limits;
+}
+
+/// Versions of `function` for few rows, up to the last that is split otherwise
+/// than the function itself, as `base` says. Of neighbours that split alike the
+/// one for more rows stays, also of those that split nothing below one that
+/// does.
 void HKSplit::addVersions(func::FuncOp function, RowCount rows,
-                          const ::hk::Target &target, DecisionLog &decisions) {
+                          const Plans &base, const ::hk::Target &target,
+                          DecisionLog &decisions) {
   SymbolTable symbols(getOperation());
   SmallVector<RowVersion> made;
-  for (int64_t most : kFewRows) {
+  SmallVector<int64_t> ofBase;
+  DecisionLog unused;
+  for (const PlannedSplit &planned : base)
+    ofBase.push_back(decide(planned, "", unused));
+  for (int64_t most : limitsOf(base)) {
     func::FuncOp copy = function.clone();
     copy.setName((function.getSymName() + "__up_to_" + Twine(most)).str());
+    getOperation().push_back(copy); // plans ask for the module's attributes
     RowVersion version{most, copy, {}, {}, {}};
     Plans plans = planAll(copy, target, FewRows{rows, most});
     for (const PlannedSplit &planned : plans)
@@ -246,8 +292,7 @@ void HKSplit::addVersions(func::FuncOp function, RowCount rows,
       made.pop_back_val().function.erase();
     made.push_back(std::move(version));
   }
-  while (!made.empty() &&
-         llvm::all_of(made.back().parts, [](int64_t n) { return n == 1; }))
+  while (!made.empty() && made.back().parts == ofBase)
     made.pop_back_val().function.erase();
   for (size_t i = made.size(); i-- > 1;) {
     RowVersion &fewer = made[i - 1];
@@ -260,7 +305,8 @@ void HKSplit::addVersions(func::FuncOp function, RowCount rows,
   }
   Operation *last = function;
   for (RowVersion &version : made) {
-    symbols.insert(version.function, std::next(last->getIterator()));
+    symbols.insert(version.function);
+    version.function->moveAfter(last);
     last = version.function;
     decisions.append(std::move(version.decisions));
   }
@@ -285,7 +331,7 @@ SmallVector<int64_t> HKSplit::splitAll(const Plans &plans, StringRef when,
 int64_t HKSplit::decide(const PlannedSplit &planned, StringRef when,
                         DecisionLog &decisions) {
   const auto &[op, family, plan] = planned;
-  int64_t forced = forcedParts(family->getKind());
+  int64_t forced = forcedParts(planned);
   Decision decision{DecisionKind::Plan,
                     op->getLoc(),
                     (op->getName().getStringRef() + when).str(),
@@ -299,7 +345,9 @@ int64_t HKSplit::decide(const PlannedSplit &planned, StringRef when,
                     : forced > 1 ? Verdict::accept()
                                  : plan.known;
   if (!verdict.accepted()) {
-    decision.candidates.push_back({"slices of " + plan.what, verdict});
+    decision.candidates.push_back(
+        {plan.instead.empty() ? "slices of " + plan.what : plan.instead,
+         verdict});
     decisions.add(std::move(decision));
     return 1;
   }
@@ -309,7 +357,9 @@ int64_t HKSplit::decide(const PlannedSplit &planned, StringRef when,
       limit = cut.microseconds;
     }
     decision.candidates.push_back(
-        {(Twine(cut.parts) + " slices of " + plan.what).str(),
+        {plan.instead.empty()
+             ? (Twine(cut.parts) + " slices of " + plan.what).str()
+             : plan.instead,
          Verdict::accept(), cut.microseconds});
   }
   int64_t parts = plan.candidates[decision.chosen].parts;

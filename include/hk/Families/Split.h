@@ -47,6 +47,14 @@ struct SplitPlan {
   Verdict known = Verdict::accept();
   /// Where it is refused: the number of rows, if that is all that is missing.
   std::optional<TensorDim> rows;
+  /// What the second candidate is, for people, where it is no number of parts
+  /// of `what`; options that ask for parts do not mean it.
+  std::string instead;
+  /// A number of rows that is missing is taken to be large, so the plan holds
+  /// only where versions for few rows stand beside the function.
+  bool forMany = false;
+  /// Where versions for few rows end best, besides the usual numbers of rows.
+  std::optional<int64_t> limit;
   /// Up to how many rows versions for few rows are planned for them; those for
   /// more take what is planned of an unknown number.
   int64_t mostRows = 64;

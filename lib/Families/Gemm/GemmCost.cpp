@@ -65,10 +65,9 @@ static ::hk::GemmShapeClass classOf(KernelOp kernel, GemmPlan gemm,
   return size;
 }
 
-/// The quickest tile's time for `rows` rows of one product whose operands are
-/// aligned.
-static double quickest(GemmPlan gemm, const ::hk::Target &target,
-                       int64_t rows) {
+ModelledProduct mlir::hk::quickestProduct(GemmPlan gemm,
+                                          const ::hk::Target &target,
+                                          int64_t rows) {
   constexpr int64_t kAligned = 16;
   ::hk::GemmShapeClass shape = shapeClassOf(gemm, target, kAligned, kAligned);
   auto extent = [](RankedTensorType type, int64_t dim) {
@@ -85,14 +84,19 @@ static double quickest(GemmPlan gemm, const ::hk::Target &target,
   size.bytesA = bytesOf(gemm.operand(GemmSide::Lhs).data);
   size.bytesB = bytesOf(gemm.operand(GemmSide::Rhs).data);
   size.bytesOut = bytesOf(product.getResult());
-  double best = std::numeric_limits<double>::max();
+  ModelledProduct best = {shape, size, {}, std::numeric_limits<double>::max()};
   ::hk::GemmTileTable table = ::hk::gemmTiles(target);
   for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
     ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
-    if (::hk::gemmTileFits(row, target, shape) &&
-        ::hk::gemmTileTakes(row, target, shape, size) &&
-        ::hk::gemmLds(target, tile, shape) <= target.ldsBytes)
-      best = std::min(best, ::hk::gemmMicroseconds(target, tile, shape, size));
+    if (!::hk::gemmTileFits(row, target, shape) ||
+        !::hk::gemmTileTakes(row, target, shape, size) ||
+        ::hk::gemmLds(target, tile, shape) > target.ldsBytes)
+      continue;
+    double time = ::hk::gemmMicroseconds(target, tile, shape, size);
+    if (time < best.microseconds) {
+      best.tile = tile;
+      best.microseconds = time;
+    }
   }
   return best;
 }
@@ -105,8 +109,9 @@ Verdict mlir::hk::bestVerdict(GemmPlan with, GemmPlan without,
   if (!lhs.isDynamicDim(row))
     counts = {std::max<int64_t>(lhs.getDimSize(row), 1)};
   for (int64_t rows : counts) {
-    double one = quickest(with, target, rows);
-    double two = quickest(without, target, rows) + target.launchMicroseconds;
+    double one = quickestProduct(with, target, rows).microseconds;
+    double two = quickestProduct(without, target, rows).microseconds +
+                 target.launchMicroseconds;
     if (one > two)
       return Verdict::refuse(
           Reason::CostlierFused,

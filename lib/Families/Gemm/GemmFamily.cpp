@@ -40,11 +40,15 @@ public:
   std::optional<SplitPlan> planSplit(Operation *op, const ::hk::Target &target,
                                      ArrayRef<int64_t> counts,
                                      SizeOf sizeOf) const override {
+    if (auto dequantize = dyn_cast<DequantizeOp>(op))
+      return planDecoding(dequantize, target, sizeOf);
     auto matmul = dyn_cast<MatmulOp>(op);
     return matmul ? planGemmSplit(matmul, target, counts, sizeOf)
                   : std::nullopt;
   }
   void split(Operation *op, int64_t parts, OpBuilder &builder) const override {
+    if (auto dequantize = dyn_cast<DequantizeOp>(op))
+      return decodeApart(dequantize);
     splitGemm(cast<MatmulOp>(op), parts, builder);
   }
   LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,

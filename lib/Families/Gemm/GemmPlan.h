@@ -250,6 +250,21 @@ Verdict canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
 std::optional<SplitPlan> planGemmSplit(MatmulOp op, const ::hk::Target &target,
                                        ArrayRef<int64_t> counts, SizeOf sizeOf);
 void splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder);
+/// Whether codes that a product multiplies are decoded once, by a launch in
+/// front of it: the plan's second candidate, which decodeApart() takes.
+std::optional<SplitPlan>
+planDecoding(DequantizeOp op, const ::hk::Target &target, SizeOf sizeOf);
+void decodeApart(DequantizeOp op);
+/// A product as the model sees it.
+struct ModelledProduct {
+  ::hk::GemmShapeClass shape;
+  ::hk::GemmSize size;
+  ::hk::GemmTile tile;
+  double microseconds;
+};
+/// The quickest tile for `rows` rows of one product whose operands are aligned.
+ModelledProduct quickestProduct(GemmPlan gemm, const ::hk::Target &target,
+                                int64_t rows);
 LogicalResult addGemmVariants(KernelOp kernel, const ::hk::Target &target,
                               DecisionLog &log);
 /// Whether the kernel's result is its product, rounded and nothing else.
