@@ -102,7 +102,9 @@ static Noisy finish(const Product &p, const Sums &s, int64_t j, int64_t steps) {
   if (orderDecides(s.sum[j], steps, s.squares[j]))
     return {inF32Range(s.sum[j]), kInf};
   double own = std::max(s.partial[j], steps * s.squares[j] / 2) + s.squares[j];
-  double sigma = std::sqrt(own * square(p.unit) + inherited);
+  // Sums below 2^-126 are rounded to multiples of the smallest subnormal.
+  double spacing = s.squares[j] == 0 ? 0 : steps * square(0x1p-149) / 12;
+  double sigma = std::sqrt(own * square(p.unit) + inherited + spacing);
   if (p.flushed != 0)
     sigma = hypot2(sigma, steps * p.flushed);
   return {inF32Range(s.sum[j]), sigma, s.jump[j]};

@@ -1,10 +1,10 @@
 // Graphs with a product that were wrong once, as small as they get.
-// HK-LAUNCHES: 2 @ones=1 @heads=1 @ones_behind=1
+// HK-LAUNCHES: 2 @ones=1 @heads=1 @ones_behind=1 @below_normal=1
 // HK-DIMS: x.0=7 w.0=24
 // HK-DIMS: x.0=1 w.0=12
 // HK-DIMS: x.0=0 w.0=13
 // HK-DIMS: x.0=67 w.0=40
-// HK-DATA: normal,nan
+// HK-DATA: normal,nan,tiny
 
 // Slices of one column, and of one column of each head, whose dim of size 1 a view takes away: only
 // that column stores.
@@ -116,4 +116,9 @@ func.func @best_of_one(%x: tensor<?x1x64xf32>, %w: tensor<1x64xf32>) -> (tensor<
   %y = hk.matmul %x, %w transpose_b : tensor<?x1x64xf32>, tensor<1x64xf32> -> tensor<?x1x1xf32>
   %v, %i = hk.topk %y ties highest_index : tensor<?x1x1xf32> -> tensor<?x1x1xf32>, tensor<?x1x1xi32>
   return %v, %i : tensor<?x1x1xf32>, tensor<?x1x1xi32>
+}
+// With tiny numbers every partial sum is rounded to a multiple of 2^-149, which bounds must know.
+func.func @below_normal(%x: tensor<?x64xf32>, %w: tensor<17x64xf16>) -> tensor<?x17xf32> {
+  %y = hk.matmul %x, %w transpose_b : tensor<?x64xf32>, tensor<17x64xf16> -> tensor<?x17xf32>
+  return %y : tensor<?x17xf32>
 }

@@ -324,21 +324,30 @@ private:
   /// The smallest tile that the epilogue allows, and the largest that fits but
   /// that the epilogue does not allow.
   LogicalResult reportNoTile() {
-    std::optional<NamedTile> asked, fits;
+    std::optional<NamedTile> asked, fits, spills;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
+      tile.splitK = int32_t(gemm.matmul.getNumSlices());
       int64_t lds = ldsOf(tile);
-      if (::hk::gemmTileFits(row, target, shape) &&
-          (!asked || lds < asked->ldsBytes))
+      bool computes = ::hk::gemmTileFits(row, target, shape);
+      if (computes && isKnownToSpill(kernel, attributeOf(tile)))
+        spills = {text(tile), lds};
+      if (computes && (!asked || lds < asked->ldsBytes))
         asked = {text(tile), lds};
       if (lds <= target.ldsBytes && (!fits || lds > fits->ldsBytes))
         fits = {text(tile), lds};
     }
     InFlightDiagnostic diag =
-        asked ? refuseSmallestTile(gemm.matmul, kernel, target, *asked, fits)
-              : gemm.matmul.emitOpError("in kernel @");
-    if (!asked)
+        asked && !spills
+            ? refuseSmallestTile(gemm.matmul, kernel, target, *asked, fits)
+            : gemm.matmul.emitOpError("in kernel @");
+    if (spills)
+      diag << kernel.getSymName() << ": its tile " << spills->text
+           << " needs more registers than " << target.name
+           << " has, and no other tile fits; --no-fuse gives its operators "
+              "kernels of their own";
+    else if (!asked)
       diag << kernel.getSymName() << ": no tile of " << target.name
            << " computes it with this epilogue and these operands";
     if (gemm.quantize)
