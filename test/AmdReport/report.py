@@ -222,7 +222,7 @@ def wrong_results():
     path.unlink()
     found = report("lacking", "--no-times", bundle=bundle, status=1)
     (name, entry), = bad(found)
-    assert entry["status"] == "fault" and "cannot open" in entry["message"], entry
+    assert entry["status"] == "fault" and "cannot read" in entry["message"], entry
 
 
 def ends():

@@ -19,7 +19,7 @@
 // OTHER: check @f on host: DIFFERS
 // RUN: rm %t.expected/bounds/state.npy
 // RUN: not hk-run %t.so --dim=x.0=9 --expected=%t.expected 2>&1 | FileCheck %s --check-prefix=MISSING
-// MISSING: cannot open '{{.*}}/bounds/state.npy'
+// MISSING: cannot read '{{.*}}/bounds/state.npy'
 
 func.func @f(%x: tensor<?x2x64xbf16>, %state: tensor<2x16x2x64xbf16> {hk.state, hk.name = "state"}, %i: tensor<?xi32>) -> (tensor<?x2x64xbf16> {hk.name = "y"}, tensor<2x16x2x64xbf16>) {
   %y = hk.softmax %x : tensor<?x2x64xbf16>

@@ -85,9 +85,7 @@ struct RawArray {
 } // namespace
 
 static RawArray readRaw(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw Failure("cannot open '" + path + "': " + std::strerror(errno));
+  std::ifstream file = openFile(path, std::ios::binary);
   std::string content{std::istreambuf_iterator<char>(file), {}};
   if (content.size() < 12 || content.compare(0, kMagicBytes, kMagic) != 0)
     throw Failure("'" + path + "' is not a .npy file");

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -318,12 +319,21 @@ Options hk::run::optionsOfRank(Options options, uint32_t rank) {
   return options;
 }
 
+std::ifstream hk::run::openFile(const std::string &path,
+                                std::ios::openmode mode) {
+  // A folder opens, too, and then has no lines.
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
+    throw Failure("cannot read '" + path + "': it is a folder; name a file");
+  std::ifstream file(path, mode);
+  if (!file)
+    throw Failure("cannot read '" + path + "': " + std::strerror(errno));
+  return file;
+}
+
 std::vector<std::vector<std::string>>
 hk::run::readCalls(const std::string &path,
                    const std::vector<std::string> &arguments) {
-  std::ifstream file(path);
-  if (!file)
-    throw Failure("cannot read '" + path + "': " + std::strerror(errno));
+  std::ifstream file = openFile(path);
   std::vector<std::vector<std::string>> calls;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);

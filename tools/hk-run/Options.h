@@ -14,6 +14,7 @@
 
 #include "Counters.h"
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -26,6 +27,10 @@ namespace hk::run {
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// A stream of the file at `path`; a Failure that says why there is none.
+std::ifstream openFile(const std::string &path,
+                       std::ios::openmode mode = std::ios::in);
 
 /// Kinds of random floating-point data.
 enum class Data { Normal, Equal, Huge, Tiny, NaN, Inf };

@@ -246,6 +246,7 @@ TEST(HkRun, SaysWhatIsWrong) {
   expect(kMirror + "--data=weird", "expected normal, equal");
   expect(kMirror + "--calls=/nonexistent", "cannot read '/nonexistent'");
   expect(kMirror + "--calls=/dev/null", "has no line with options");
+  expect(kMirror + "--calls=/tmp", "cannot read '/tmp': it is a folder");
   expect(kMirror + "--dim=d0=1 --write-expected=e",
          "--write-expected needs --check=SOURCE");
   expect(kMirror + "--dim=d0=1 --write-expected=e --check=m --bench",
@@ -254,7 +255,9 @@ TEST(HkRun, SaysWhatIsWrong) {
   expect(kMirror + "--dim=d0=1 --times=t", "--times goes with --bench");
   expect(kMirror + "--range=x=3:1", "a range LO:HI with LO <= HI");
   expect(kMirror + "--input=y=z.npy", "--input=y: function 'mirror' has no");
-  expect(kMirror + "--input=x=/nonexistent.npy", "cannot open");
+  expect(kMirror + "--input=x=/nonexistent.npy",
+         "cannot read '/nonexistent.npy'");
+  expect(kMirror + "--input=x=/tmp", "cannot read '/tmp': it is a folder");
   expect(kMirror + "--function=f", "no function 'f'; it has: mirror");
   expect(kMirror + "--device=tpu --dim=d0=1", "unknown device 'tpu'");
   expect(kMirror + "--weights=w --dim=d0=1", "has no weights");
