@@ -95,6 +95,9 @@ public:
   explicit ShapeWriter(func::FuncOp func);
 
   void writeGuards();
+  /// Writes those of the function that this one is a version of, of which
+  /// `shape` is the shape function.
+  void copyGuards(func::FuncOp shape);
   /// Fails where a size is not made of dims of arguments.
   LogicalResult writeSizes();
 
@@ -182,6 +185,19 @@ void ShapeWriter::writeGuards() {
   }
 }
 
+/// A version demands what the whole function does, for which passes may have
+/// left it other operators to say so.
+void ShapeWriter::copyGuards(func::FuncOp shape) {
+  IRMapping copies;
+  Block &whole = shape.getBody().front();
+  copies.map(whole.getArguments(), block->getArguments());
+  for (Operation &op : whole.without_terminator())
+    builder.clone(op, copies);
+  for (GuardOp guard :
+       llvm::make_early_inc_range(func.getBody().front().getOps<GuardOp>()))
+    guard.erase();
+}
+
 LogicalResult ShapeWriter::writeSizes() {
   SmallVector<Value> sizes;
   for (Value result : func.getBody().front().getTerminator()->getOperands())
@@ -208,10 +224,20 @@ struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
       if (!func.isPublic() || func.isExternal())
         continue;
       ShapeWriter shape(func);
-      shape.writeGuards();
+      VersionAttr version = versionOf(func);
+      if (auto whole = version ? shapeFunctionOf(version) : func::FuncOp())
+        shape.copyGuards(whole);
+      else
+        shape.writeGuards();
       if (failed(shape.writeSizes()) || failed(place(func)))
         return signalPassFailure();
     }
+  }
+
+  /// That of the function which has the version; hk-split puts it in front.
+  func::FuncOp shapeFunctionOf(VersionAttr version) {
+    return getOperation().lookupSymbol<func::FuncOp>(
+        (version.getOf().getValue() + kShapeFunctionSuffix).str());
   }
 
   LogicalResult place(func::FuncOp func);
