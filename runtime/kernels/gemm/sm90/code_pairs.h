@@ -244,16 +244,22 @@ template <DType Mem> struct PairInPlace {
   HK_MEM u32 pair(u32 word, int i) const {
     // 2^127 and 2^123: the code times 2^-6.
     constexpr u32 factors[2] = {0x7F007F00, 0x7D007D00};
-    constexpr u32 masks[2] = {0x000F000F, 0x00F000F0};
-    u32 codes = (i < 2 ? word : word >> 8) & masks[i % 2];
-    // As CodePairs.
-    if constexpr (Mem == DType::I4)
-      codes ^= masks[i % 2] & 0x00880088;
+    u32 from = i < 2 ? word : word >> 8;
+    u32 codes =
+        i % 2 == 0 ? codesOf<0x000F000F>(from) : codesOf<0x00F000F0>(from);
     return Half::mul(Half::fma(codes, factors[i % 2], bias), scale);
   }
 
 private:
   static constexpr u32 kLeastLarge = (122 + 127) << 7; // 2^122
+
+  /// As CodePairs.
+  template <u32 MASK> HK_MEM static u32 codesOf(u32 word) {
+    if constexpr (Mem == DType::I4)
+      return maskedXor<MASK>(word, MASK & 0x00880088);
+    else
+      return word & MASK;
+  }
 };
 
 } // namespace hk
