@@ -15,6 +15,7 @@
 
 #include "GemmPlan.h"
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Capability.h"
 #include "hk/Dialect/Apart.h"
 
@@ -50,7 +51,10 @@ static MatmulOp productOfCodes(DequantizeOp op, const ::hk::Target &target) {
                product->getBlock() == op->getBlock();
   if (!reads || product.getKSlices() || !gemmDims(product).batch.empty())
     return {};
-  return product;
+  // Rows that begin elsewhere are not copied straight into LDS.
+  bool aligned = guaranteedAlignment(product.getLhs()) >= 16 &&
+                 guaranteedAlignment(op.getResult()) >= 16;
+  return aligned ? product : MatmulOp();
 }
 
 namespace {
@@ -108,7 +112,7 @@ std::optional<SplitPlan> mlir::hk::planDecoding(DequantizeOp op,
     return std::nullopt;
   SplitPlan plan;
   plan.what = "codes";
-  plan.instead = "decode in a launch of its own";
+  plan.instead = "a launch of its own";
   plan.mostRows = kManyRows;
   int64_t row = gemmDims(product).row;
   int64_t rows = sizeOf({product.getLhs(), row});

@@ -118,3 +118,15 @@ func.func @asked(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xui4>, %s: tens
   return %y : tensor<4096x4096xbf16>
 }
 }
+
+// -----
+
+// Rows of 8196 bytes are not copied straight into LDS.
+// CHECK-LABEL: func.func @odd
+// CHECK-NOT: hk.apart
+// CHECK: return
+func.func @odd(%x: tensor<512x4098xbf16>, %w: tensor<4096x4098xui4>, %s: tensor<4096x1xbf16>) -> tensor<512x4096xbf16> {
+  %d = hk.dequantize %w, %s group 4098 : tensor<4096x4098xui4>, tensor<4096x1xbf16> -> tensor<4096x4098xbf16>
+  %y = hk.matmul %x, %d transpose_b : tensor<512x4098xbf16>, tensor<4096x4098xbf16> -> tensor<512x4096xbf16>
+  return %y : tensor<512x4096xbf16>
+}
