@@ -31,7 +31,7 @@ class Server:
         self.random = np.random.default_rng(8)
         states = [a for a in function.inputs if a.role == "state"]
         paged = {a.name for a in states if a.name.startswith(("keys_", "values_"))}
-        self.block = next(a.shape[1] for a in states if a.name in paged)
+        self.block = next((a.shape[1] for a in states if a.name in paged), 16)
         self.caches = {a.name: function.device.zeros(
             (blocks if a.name in paged else rows + 1, *a.shape[1:]), a.dtype) for a in states}
         for cache in self.caches.values():

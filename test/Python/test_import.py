@@ -147,6 +147,19 @@ def test_state_spaces(name):
     assert report.decided > 0.9 * report.rows
 
 
+@pytest.mark.parametrize("name", zoo.FILTERED)
+def test_filters_and_sinks(name, tmp_path):
+    """What a sequence's tokens leave for its next ones, in one call, in parts and beside others."""
+    model = zoo.make(name)
+    graph = hk.torch.export(model)
+    path = hk.compile(graph, tmp_path / "m.so")
+    report = hk.torch.check(model, graph, path, threads=1)
+    assert report.bound < 1e-4 * report.largest
+    assert report.decided > 0.9 * report.rows
+    function = hk.load(path, threads=1).forward
+    assert serving.largest_difference(function, model, 40) < 1e-5
+
+
 def test_layers_that_share_keys():
     """Two caches for four layers, each written once."""
     text = operators("gemma4")

@@ -245,13 +245,25 @@ def test_linear_attention():
     layer = next(m for m in model.modules() if hasattr(m, "slope_rate"))
     layer.diagonal_decay[..., 3, 1] = 0.0  # No longer what hk has.
     with pytest.raises(hk.UnsupportedModel, match=r"model.layers.1.self_attn "
-                       r"\(MiniMaxLightningAttention\): tokens see earlier ones there by what is"):
+                       r"\(MiniMaxLightningAttention\): tokens see others there by what is"):
+        hk.torch.export(model)
+
+
+def test_tokens_of_other_sequences():
+    """What the model does with its tokens where hk knows no such layer is refused, not exported."""
+    model = zoo.make("zaya")
+    project = model.model.layers[1].self_attn.qkv_proj
+    forward = project.forward
+    project.forward = lambda x, *a, **k: forward(x + 0.1 * x.roll(1, 1), *a, **k)
+    project.q_proj.in_features = 1  # It is no longer what hk replaces as a whole.
+    with pytest.raises(hk.UnsupportedModel, match=r"model.layers.1.self_attn.qkv_proj "
+                       r"\(ZayaCCAProjection\): tokens see others there by what is neither"):
         hk.torch.export(model)
 
 
 def test_wide_convolutions():
-    with pytest.raises(hk.UnsupportedModel, match="a convolution of width 7; hk.causal_conv1d has 2, 3, "
-                       "4. Import what is around"):
+    with pytest.raises(hk.UnsupportedModel, match="a causal convolution of width 7; hk.causal_conv1d "
+                       "has 2 to 4. Import what is around"):
         hk.torch.export(zoo.make("lfm2", conv_L_cache=7))
 
 

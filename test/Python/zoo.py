@@ -157,6 +157,16 @@ RECENT = {
     "mistral_base": ("MistralModel", {"sliding_window": 16}),
     "mobilebert": ("MobileBertModel", {"embedding_size": 64, "intra_bottleneck_size": 32}),
 }
+# Sinks beside latent attention; filters of tokens that a model writes itself, of single channels, of
+# those of a head and of one half of the values; units of which each channel decays.
+FILTERED = {
+    "hy_v4": ("HYV4ForCausalLM", MOE | MLA | {"head_dim": 16, "index_n_heads": 4,
+                                              "index_head_dim": 16}),
+    "zaya": ("ZayaForCausalLM", MOE | {"head_dim": 16, "num_experts_per_tok": 1,
+                                       "router_hidden_size": 32}),
+    "recurrent_gemma": ("RecurrentGemmaForCausalLM", {
+        "block_types": ["recurrent", "attention"], "attention_window_size": 16, "lru_width": 64}),
+}
 # Sequence classification, spans, and an embedding model that is a decoder's base.
 HEADS = {
     "bert_classes": ("BertForSequenceClassification", {"num_labels": 3}),
@@ -167,7 +177,7 @@ HEADS = {
 
 
 ALL = (DECODERS | MIXTURES | LATENT | RECURRENT | SPACES | ENCODERS | WRITTEN | UNUSUAL | RECENT
-       | HEADS)
+       | FILTERED | HEADS)
 
 
 def layers(name: str, count: int) -> dict:

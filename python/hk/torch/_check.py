@@ -27,7 +27,7 @@ from ..errors import CheckFailed
 from . import _ties
 from ._converted import convert
 from ._experts import is_experts
-from ._graph import Graph, unpadded
+from ._graph import Graph, forget_caches, unpadded
 from ._plain import Plain, differences
 from ._precision import Change, computing_in, layers, one_up, perturbed, shared_copy
 from ._signature import Dense
@@ -111,6 +111,7 @@ class _Reference:
         self.model = convert(shared_copy(model).eval(), dtype)
         # Eager attention has every variant (soft caps, sinks) in every precision.
         set_attention(self.model, "eager")
+        forget_caches(self.model)
         self._mixture = any(is_experts(m) for m in self.model.modules())
         if self._mixture:
             self.model.set_experts_implementation("eager")

@@ -100,11 +100,11 @@ class _Wrapper(torch.nn.Module):
 
     def __init__(self, model: torch.nn.Module, signature: Paged | Dense, s: Substitution):
         super().__init__()
-        self.model, self._signature, self._substitution = model, signature, s
+        self.model, self.signature, self._substitution = model, signature, s
 
     def forward(self, *args: torch.Tensor) -> torch.Tensor:
         self._substitution.begin()
-        return self._signature.call(self.model, self._substitution, *args)
+        return self.signature.call(self.model, self._substitution, *args)
 
 
 def _prepare(model: torch.nn.Module, signature: Paged | Dense, context: int, progress: Progress
@@ -118,10 +118,41 @@ def _prepare(model: torch.nn.Module, signature: Paged | Dense, context: int, pro
     _observed(s, ids, vocabulary, context)
     if isinstance(signature, Paged):
         signature.first = _first_position(model, ids)
+        _require_apart(_Wrapper(model, signature, s), s, vocabulary)
     elif s.written is None:
         with s.active():
             signature.look(model, s, ids)
     return _Wrapper(model, signature, s), s
+
+
+def _require_apart(wrapper: _Wrapper, s: Substitution, vocabulary: int) -> None:
+    """No token sees a later one, nor one of another sequence: what mixes tokens is hk's, which keeps
+    them apart. Looked at in two sequences, of which the first one's last token changes."""
+    args, _ = wrapper.signature.examples(vocabulary, wrapper.model)
+    ids, end = unpadded(wrapper.model, args[0]), int(args[2][1])
+    changed = ids.clone()
+    changed[end - 1] = (int(ids[end - 1]) + 1 + vocabulary // 2) % vocabulary
+    with s.active():
+        try:
+            a, b = (wrapper(x, *args[1:3], torch.arange(len(ids))) for x in (ids, changed))
+        except UnsupportedModel:
+            raise
+        except Exception:  # noqa: BLE001 - the export says what there is to say
+            return
+    # Other experts take other rows at once, which sums may show.
+    apart = (a - b).abs().amax(-1) > 1e-3 * float(a.abs().nan_to_num(0.0).max())
+    if not bool(apart.index_fill(0, torch.tensor([end - 1]), False).any()):
+        return
+    with s.active():
+        mixer = _mixers.find(wrapper.model, s, vocabulary)
+    raise UnsupportedModel(_mixes(mixer or type(wrapper.model).__name__))
+
+
+def _mixes(where: str) -> str:
+    return (f"{where}: tokens see others there by what is neither attention nor a causal "
+            "convolution of single channels, delta rule or state space model that hk knows (linear "
+            "attention of another kind, say); leave such layers out, or import what is around them "
+            "with export_module")
 
 
 def unpadded(model: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
@@ -247,7 +278,7 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
     chosen = Paged(block) if kind == "paged" else Dense()
     context = _context_of(model, context)
     copied = shared_copy(model).eval().float()
-    _forget_caches(copied)
+    forget_caches(copied)
     with torch.no_grad():
         wrapper, s = _prepare(copied, chosen, context, progress)
         convert(copied, dtype)
@@ -305,7 +336,7 @@ def _of_images(model: torch.nn.Module, dtype: torch.dtype, progress: Progress) -
     return graph
 
 
-def _forget_caches(model: torch.nn.Module) -> None:
+def forget_caches(model: torch.nn.Module) -> None:
     """The model makes no cache of its own: states are hk's, and one for a window cuts keys off."""
     for module in model.modules():
         if hasattr(getattr(module, "config", None), "use_cache"):
@@ -326,11 +357,7 @@ def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, contex
             # What asks for values of data says so itself.
             if "Constraints violated" in str(error) and (
                     mixer := _mixers.find(model, s, vocabulary)):
-                raise UnsupportedModel(
-                    f"{mixer}: tokens see earlier ones there by what is neither attention nor a "
-                    "short convolution, delta rule or state space model that hk knows (linear "
-                    "attention of another kind); leave such layers out, or import what is around them with "
-                    "export_module") from error
+                raise UnsupportedModel(_mixes(mixer)) from error
             # What is in the place of a mask that is cut out of a larger one has no user.
             if s.written is None or (most := _smallest_limit(error)) is None:
                 raise

@@ -55,8 +55,8 @@ def is_latent(module: torch.nn.Module) -> bool:
                 and torch.allclose(values, expected[..., nope:], atol=1e-6))
 
 
-def attend(query: torch.Tensor, latent: Latent, extents: torch.Tensor, *rest: typing.Any
-           ) -> torch.Tensor:
+def attend(query: torch.Tensor, latent: Latent, extents: torch.Tensor, sink: torch.Tensor | None,
+           *rest: typing.Any) -> torch.Tensor:
     """hk::attention of queries [1, H, S, nope + rope]: [1, S, H, V]. `rest` is what follows
     `dense` there."""
     nope = latent.keys.shape[1]
@@ -64,7 +64,7 @@ def attend(query: torch.Tensor, latent: Latent, extents: torch.Tensor, *rest: ty
     wide = torch.matmul(narrow.squeeze(0), latent.keys)[None]
     rows = latent.rows
     out = torch.ops.hk.attention(torch.cat((wide, rotary), -1), rows, rows[..., :latent.rank],
-                                 extents, None, None, False, *rest)
+                                 extents, sink, None, False, *rest)
     heads = torch.matmul(out.squeeze(0).transpose(0, 1), latent.values.mT)
     return heads.transpose(0, 1)[None]
 

@@ -4,7 +4,9 @@ states per sequence.
 transformers computes them by functions of a model's file, FUNCTIONS, on tokens of one sequence. In
 the eager run their values are compared with hk's formulas, in the export they become operators of
 torch.ops.hk, which cut the tokens into sequences and whose states are arguments of the imported
-function. A norm with a gate is split into the norm and its product with the gate.
+function. A norm with a gate is split into the norm and its product with the gate. Convolutions that
+a model writes with PyTorch's are found by what they are of (_filters.py), layers of other kinds by
+their values (_lightning.py, _delayed.py, _lru.py).
 """
 
 import functools
@@ -16,10 +18,10 @@ import typing
 import torch
 
 from ..errors import UnsupportedModel
-from . import _lightning, _norms
+from . import _delayed, _lightning, _lru, _norms
+from ._filters import CONV_WIDTHS, Filters, conv1d
 
 L2_EPSILON = 1e-6  # Of transformers' l2norm inside of the rule.
-CONV_WIDTHS = (2, 3, 4)  # Of hk.causal_conv1d.
 
 
 class State(typing.NamedTuple):
@@ -45,9 +47,8 @@ def causal_conv1d(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | No
     wide = torch.promote_types(x.dtype, torch.float32)
     for start, end in _pieces(extents):
         rows = torch.nn.functional.pad(x[:, :, start:end].to(wide), (width - 1, 0))
-        y = torch.nn.functional.conv1d(rows, weight[:, None].to(wide),
-                                       None if bias is None else bias.to(wide),
-                                       groups=weight.shape[0])
+        y = conv1d(rows, weight[:, None].to(wide), None if bias is None else bias.to(wide),
+                   groups=weight.shape[0])
         out[:, :, start:end] = (torch.nn.functional.silu(y) if silu else y).to(x.dtype)
     return out
 
@@ -103,6 +104,11 @@ class Recurrent:
                       if is_gated_norm(m) and (v := probe_gated_norm(m)) is not None}
         self.lightning = [m for m in model.modules() if not dense and _lightning.is_candidate(m)
                           and _lightning.computes(m)]
+        self.delayed = [m for m in model.modules() if not dense and _delayed.is_candidate(m)
+                        and _delayed.computes(m)]
+        self.units = [m for m in model.modules() if not dense and _lru.is_candidate(m)
+                      and _lru.computes(m)]
+        self._filters = Filters(extents)
         self._saved: list = []
         self._counts: dict[str, int] = {}
 
@@ -110,6 +116,7 @@ class Recurrent:
         """Before the model is run once more."""
         self.states.clear()
         self._counts.clear()
+        self._filters.begin()
 
     def _count(self, kind: str) -> int:
         self._counts[kind] = self._counts.get(kind, -1) + 1
@@ -121,14 +128,18 @@ class Recurrent:
         if activation not in (None, "silu", "swish"):
             raise UnsupportedModel(f"causal_conv1d_fn: activation '{activation}'; hk's import has "
                                    "silu and none")
+        return self._filter(x, weight, bias, activation is not None)
+
+    def _filter(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None,
+                silu: bool = False) -> torch.Tensor:
+        """A causal convolution of x [1, C, T] with weight [C, W]."""
         if weight.shape[1] not in CONV_WIDTHS:
-            raise UnsupportedModel(f"causal_conv1d_fn: a convolution of width {weight.shape[1]}; "
-                                   f"hk.causal_conv1d has {', '.join(map(str, CONV_WIDTHS))}. "
+            raise UnsupportedModel(f"a causal convolution of width {weight.shape[1]}; "
+                                   f"hk.causal_conv1d has {CONV_WIDTHS[0]} to {CONV_WIDTHS[-1]}. "
                                    "Import what is around such layers with export_module")
         layer = self._count("conv")
         self.states.append(State(f"conv_{layer}", (weight.shape[1] - 1, weight.shape[0])))
-        return torch.ops.hk.causal_conv1d(x, weight, bias, self.extents(), activation is not None,
-                                          layer)
+        return torch.ops.hk.causal_conv1d(x, weight, bias, self.extents(), silu, layer)
 
     def _rule(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, g: torch.Tensor,
               beta: torch.Tensor, chunk_size: int = 64, initial_state: torch.Tensor | None = None,
@@ -199,7 +210,8 @@ class Recurrent:
         made = FUNCTIONS[name]
 
         def function(*args, **kwargs):
-            expected = original(*args, **kwargs)
+            with self._filters.suspended():
+                expected = original(*args, **kwargs)
             found = made(self, *args, **kwargs)
             if self.dense:
                 raise UnsupportedModel(f"{name} over padded sequences: hk's states are of ragged "
@@ -215,6 +227,8 @@ class Recurrent:
     def observe(self) -> None:
         """For the eager run: compare, change nothing."""
         self._replace(self._compare)
+        if not self.dense:
+            self._save(torch.nn.functional, "conv1d", self._filters.observing(self._filter))
 
     def substitute(self) -> None:
         """For the export."""
@@ -222,17 +236,24 @@ class Recurrent:
         for module, variant in self.norms.items():
             self._saved.append((module, "forward", None))
             module.forward = types.MethodType(_gated_norm(variant), module)
-        linear = functools.partial(_lightning.forward, self._linear)
-        for module in self.lightning:
-            self._saved.append((module, "forward", None))
-            module.forward = types.MethodType(linear, module)
+        for modules, name, function in (
+                (self.lightning, "forward", functools.partial(_lightning.forward, self._linear)),
+                (self.delayed, "forward", functools.partial(_delayed.forward, self._filter)),
+                (self.units, "_rnn_scan", functools.partial(_lru.scan, self._scan))):
+            for module in modules:
+                self._saved.append((module, name, None))
+                setattr(module, name, types.MethodType(function, module))
+        if not self.dense:
+            self._save(torch.nn.functional, "conv1d", self._filters.replaying(self._filter))
+
+    def _save(self, owner: typing.Any, name: str, made: typing.Callable) -> None:
+        self._saved.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, made)
 
     def _replace(self, made: typing.Callable) -> None:
         self.clear()
         for owner, name in self.functions:
-            original = getattr(owner, name)
-            self._saved.append((owner, name, original))
-            setattr(owner, name, made(name, original))
+            self._save(owner, name, made(name, getattr(owner, name)))
 
     def restore(self) -> None:
         """Gives back what was replaced."""

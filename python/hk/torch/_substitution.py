@@ -88,7 +88,7 @@ class Substitution:
         scale = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
         if isinstance(key, _latent.Latent):
             layer = self._cache(key, value, (1, key.rows.shape[3], 0))
-            return _latent.attend(query, key, self.extents, scale, *attention_mask,
+            return _latent.attend(query, key, self.extents, s_aux, scale, *attention_mask,
                                   float(softcap or 0.0), layer), None
         layer = self._cache(key, value, (key.shape[1], key.shape[3], value.shape[3]))
         out = torch.ops.hk.attention(query, key, value, self.extents, s_aux, None, self.dense,
