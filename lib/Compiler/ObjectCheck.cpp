@@ -97,9 +97,9 @@ static bool waitsFirst(StringRef entry) {
       line = line.substr(line.find(' ')).ltrim();
     if (line.starts_with("griddepcontrol.wait"))
       return true;
-    bool isOwn = line.starts_with("ld.param") ||
-                 line.starts_with("st.shared") ||
-                 line.starts_with("ld.relaxed");
+    bool isOwn =
+        line.starts_with("ld.param") || line.starts_with("ld.shared") ||
+        line.starts_with("st.shared") || line.starts_with("ld.relaxed");
     for (StringRef access : {"ld.", "st.", "atom.", "red.", "call", "}"})
       if (line.starts_with(access) && !isOwn)
         return false;

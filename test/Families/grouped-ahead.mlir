@@ -18,6 +18,15 @@ func.func @layer(%x: tensor<?x2048xbf16>, %up: tensor<8x1536x2048xbf16>, %down: 
   return %z : tensor<?x2048xbf16>
 }
 
+// A block holds the bounds of up to 287 groups.
+// CHECK: Product_v0 = GroupedSkinny<GemmProblem<
+// CHECK-NOT: >, true>;
+// CHECK: GroupProblem<GroupForm::Bounds, false, 1, 1>, false>;
+func.func @many(%x: tensor<?x64xbf16>, %w: tensor<288x64x64xbf16>, %bounds: tensor<289xi32>) -> tensor<?x64xbf16> {
+  %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x64xbf16>, tensor<288x64x64xbf16> groups tensor<289xi32> -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
+}
+
 // A kernel that is launched in both places asks nowhere.
 // CHECK: Product_v0 = GroupedSkinny<GemmProblem<
 // CHECK-NOT: >, true>;

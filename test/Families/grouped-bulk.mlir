@@ -13,7 +13,7 @@
 // rows to an expert: tiles of 64 rows; more: of 128, of which two neighbours along the columns
 // share the rows of A. No tile shares B with a neighbour along the rows, whose expert may be another.
 // CHECK-LABEL: hk.kernel @grouped_matmul gemm
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 16, bk = 64, wm = 1, wn = 8, stages = 1, {{.*}}loop = skinny> threads 256 lds 10240
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 16, bk = 64, wm = 1, wn = 8, stages = 1, {{.*}}loop = skinny> threads 256 lds 11392
 // CHECK: arith.minui %{{.*}}, %c264
 // CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 64, {{.*}}, wm = 1, {{.*}}loop = warp_specialised> threads 256
 // CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised, cluster = 2> threads 384

@@ -165,10 +165,14 @@ constexpr int32_t groupedSkinnyBlocks(const GemmTile &tile) {
   return 16 / tile.wn;
 }
 inline constexpr int32_t kGroupedSkinnyPad = 4;
+/// Bounds of groups that a block holds.
+inline constexpr int32_t kHeldBounds = 288;
 
-/// A part of each wave, of two tiles.
+/// A part of each wave, of two tiles; the bounds.
 constexpr int64_t groupedSkinnyLds(const GemmTile &tile) {
-  return ldsMul(ldsMul(2, tile.wn, tile.bm), tile.bn + kGroupedSkinnyPad, 4);
+  int64_t parts =
+      ldsMul(ldsMul(2, tile.wn, tile.bm), tile.bn + kGroupedSkinnyPad, 4);
+  return ldsAdd(parts, ldsMul(kHeldBounds, 4));
 }
 
 /// Room to align, the stages, the parts that a block adds, barriers.

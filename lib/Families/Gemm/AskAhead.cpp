@@ -7,6 +7,8 @@
 
 #include "AskAhead.h"
 
+#include "hk/Contract/Lds.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -35,6 +37,10 @@ bool mlir::hk::boundsAreOld(KernelOp kernel, GroupedMatmulOp product) {
   auto bounds = dyn_cast<BlockArgument>(product.getGroups());
   // Those of a problem of a joint kernel are not looked for.
   if (!module || !bounds || product.getForm() != GroupForm::bounds)
+    return false;
+  // Blocks hold a bound more than there are groups.
+  int64_t groups = cast<ShapedType>(product.getRhs().getType()).getDimSize(0);
+  if (ShapedType::isDynamic(groups) || groups >= ::hk::kHeldBounds)
     return false;
   for (auto function : module.getOps<func::FuncOp>()) {
     LaunchOp front;

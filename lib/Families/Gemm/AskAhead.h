@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Where launches overlap, a product of groups can look at its bounds while the
-// launch in front still runs, and ask for the rows of weights that they name.
-// If that launch writes the bounds, the rows are others, and memory is read for
-// nothing. In a layer of experts the second product's bounds come from the
-// router, two launches in front.
+// launch in front still runs, look for its tiles, and ask for the rows of
+// weights that the bounds name. If that launch writes the bounds, the rows are
+// others, memory is read for nothing, and blocks begin anew. In a layer of
+// experts the second product's bounds come from the router, two launches in
+// front.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +22,8 @@
 namespace mlir::hk {
 
 /// Whether no launch of `kernel`, a product of groups, stands behind one that
-/// writes the bounds of its groups. Those that a function is given are taken to
-/// be older than any launch.
+/// writes the bounds of its groups, and a block can hold all of them. Those
+/// that a function is given are taken to be older than any launch.
 bool boundsAreOld(KernelOp kernel, GroupedMatmulOp product);
 
 } // namespace mlir::hk

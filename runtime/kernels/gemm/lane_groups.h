@@ -26,7 +26,9 @@ template <class Groups, int ROWS> class LaneGroups {
 public:
   static_assert(Groups::kForm == GroupForm::Bounds);
 
-  HK_MEM explicit LaneGroups(const GroupArgs &args) : args(args) {
+  /// `given`: the bounds that `args` names, or a copy of them in LDS.
+  HK_MEM LaneGroups(const GroupArgs &args, const i32 *given)
+      : args(args), given(given) {
     load(0);
     total = firstTile + inChunk;
     // Most launches have one chunk, which stays loaded.
@@ -85,7 +87,7 @@ private:
     HK_UNROLL for (int i = 0; i <= kEach; ++i) {
       i64 bound = base + laneId() * kEach + i;
       bool exists = bound <= args.count;
-      int at = args.given()[exists ? bound : args.count];
+      int at = given[exists ? bound : args.count];
       at = exists ? at : places;
       bounds[i] = at < 0 ? 0 : at < places ? at : places;
     }
@@ -95,6 +97,7 @@ private:
   }
 
   const GroupArgs &args;
+  const i32 *given;
   u32 total;
   /// The chunk: its first group, the tiles before it and of it.
   int base;

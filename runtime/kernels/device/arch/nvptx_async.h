@@ -346,6 +346,18 @@ HK_DEV u32x4 loadOnceOrZeros(u64 from, bool valid) {
   return {a, b, c, d};
 }
 
+/// Whether v holds in any thread of the block, all of which call: a barrier().
+HK_DEV bool anyOfBlock(bool v) {
+  u32 any;
+  asm volatile("{\n.reg .pred v, any;\nsetp.ne.u32 v, %1, 0;\n"
+               "barrier.cta.red.or.pred any, 0, v;\n"
+               "selp.u32 %0, 1, 0, any;\n}"
+               : "=r"(any)
+               : "r"(u32(v))
+               : "memory");
+  return any != 0;
+}
+
 /// The two halves of beginAfterLast().
 HK_DEV void letNextBegin() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -27,6 +27,19 @@ struct BlockTiles {
     u32 next = block.x * each + (block.x < left ? block.x : left);
     return {next, next + each + (block.x < left ? 1 : 0)};
   }
+
+  /// The same where a unit holds `perUnit` blocks. It may have got neighbours,
+  /// if all its places were free, or blocks that are as many apart as there are
+  /// units. Either way no unit has more than one of those with one more, before
+  /// all have one.
+  HK_MEM static BlockTiles spread(u32 work, BlockId block, u32 perUnit) {
+    u32 units = blockCountX() / perUnit;
+    if (units * perUnit == blockCountX()) {
+      u32 round = block.x / units, unit = block.x % units;
+      block.x = (round + unit) % perUnit * units + unit;
+    }
+    return of(work, block);
+  }
 };
 
 } // namespace hk

@@ -17,7 +17,9 @@
 //   GroupedSkinny<Problem, Groups, AsksAhead>::run(args, groups, block, shared,
 //                                                  epilogue)
 //   Grid: any number of blocks in x. AsksAhead: bounds are older than the
-//   launch in front.
+//   launch in front and fewer than kHeldBounds + 1, so that blocks look for
+//   their tiles while it runs, and ask for their first rows of B in the L2
+//   cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +28,8 @@
 
 #include "kernels/gemm/gpu.h"
 #include "kernels/gemm/lane_groups.h"
-#include "kernels/gemm/sm90/early_groups.h"
+#include "kernels/gemm/sm90/block_tiles.h"
+#include "kernels/gemm/sm90/held_bounds.h"
 
 namespace hk {
 
@@ -153,9 +156,11 @@ template <class Problem, class Groups, bool AsksAhead> struct GroupedSkinny {
                 P::A::kKContiguous && B::kAlign >= 16 && P::A::kAlign >= 16 &&
                 P::A::kGathered == Groups::kGathered);
 
+  using Bounds = HeldBounds<kThreads>;
   /// Parts of the waves of two tiles: [row of A][row of B].
   struct Shared {
     alignas(16) float parts[2][kWaves][T.bm * kPitch];
+    Bounds bounds;
   };
   static_assert(sizeof(Shared) == groupedSkinnyLds(T));
 
@@ -179,7 +184,6 @@ template <class Problem, class Groups, bool AsksAhead> struct GroupedSkinny {
         return at.first + r;
     }
     HK_MEM i64 row(int r) const { return at.first + r; }
-    HK_MEM i64 matrix(int r) const { return source(r) >= 0 ? at.group : -1; }
   };
 
   /// A tile whose operands are on their way: the lane's rows of B, and the
@@ -202,6 +206,9 @@ template <class Problem, class Groups, bool AsksAhead> struct GroupedSkinny {
         HK_UNROLL for (int c = 0; c < 2; ++c) rows.ofA[c] =
             fromLane(row, (laneId() % 4 * 2 + c) * 4);
     }
+    /// Which places have a row of A, in bits that are four apart: nobody reads
+    /// the order once more for what the end of a tile waits for.
+    HK_MEM u32 present() const { return u32(ballot(a != 0)); }
     /// Row r of B of a tile of columns. Of columns that do not exist the last
     /// one, whose sums nobody stores.
     HK_MEM static int rowOf(const GemmArgs &args, u32 columns, int r) {
@@ -218,31 +225,73 @@ template <class Problem, class Groups, bool AsksAhead> struct GroupedSkinny {
     }
   };
 
+  using Walk = LaneGroups<Groups, T.bm>;
+  /// Where a block begins.
+  struct Start {
+    BlockTiles tiles;
+    GroupPlaces places;
+
+    HK_MEM static Start of(const GroupArgs &groups, const i32 *bounds,
+                           u32 columns, BlockId block) {
+      Walk walk(groups, bounds);
+      // 2^32 of them would be a result of more bytes than an address has.
+      auto tiles = BlockTiles::spread(walk.count() * columns, block, kBlocks);
+      if (tiles.next >= tiles.end)
+        return {tiles, {0, 0, 0}};
+      return {tiles, walk.at(tiles.next / columns)};
+    }
+  };
+
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
                          BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
     u32 columns = u32((args.n + P::kCols - 1) / P::kCols);
     letNextBegin();
+    const i32 *bounds = AsksAhead
+                            ? shared.bounds.bounds
+                            : reinterpret_cast<const i32 *>(groups.groups);
     if constexpr (AsksAhead)
-      askAhead(args, groups, columns, block);
-    waitForLast();
-    using Walk = LaneGroups<Groups, T.bm>;
-    Walk walk(groups);
-    // 2^32 of them would be a result of more bytes than an address has.
-    auto [next, end] = BlockTiles::of(walk.count() * columns, block);
-    if (next >= end)
+      shared.bounds.keep(groups, true);
+    else
+      waitForLast();
+    Tile tile;
+    Step now;
+    for (bool guesses = AsksAhead;; guesses = false) {
+      auto [tiles, places] = Start::of(groups, bounds, columns, block);
+      if (guesses) {
+        askAhead(args, groups, bounds, columns, tiles, places);
+        waitForLast();
+      }
+      if (tiles.next < tiles.end) {
+        tile.begin(args, {groups, places, args.m}, tiles.next % columns);
+        tile.load(args, groups, 0, now);
+      }
+      if (guesses && shared.bounds.changed(groups)) {
+        shared.bounds.keep(groups, false);
+        continue;
+      }
+      multiplyTiles(args, groups, bounds, columns, tiles, tile, now, shared,
+                    epilogue);
       return;
+    }
+  }
+
+private:
+  /// Of `tiles`, of which the first one's loads of step 0 are under way.
+  template <class Epilogue>
+  HK_MEM static void
+  multiplyTiles(const GemmArgs &args, const GroupArgs &groups,
+                const i32 *bounds, u32 columns, BlockTiles tiles, Tile &tile,
+                Step &now, Shared &shared, const Epilogue &epilogue) {
     int steps =
         int((args.k + kWaves * Step::kDepth - 1) / (kWaves * Step::kDepth));
+    auto [next, end] = tiles;
     u32 rowTile = next / columns;
-    Tile tile;
-    tile.begin(args, {groups, walk.at(rowTile), args.m}, next % columns);
-    Step now, then;
-    tile.load(args, groups, 0, now);
+    Step then;
     for (u32 turn = 0; next < end; ++next, ++turn) {
       Rows rows = {groups, tile.places, args.m};
-      u32 own = tile.columns;
+      u32 own = tile.columns, present = tile.present();
       Sums sums;
       HK_UNROLL for (auto &sum : sums) sum = Vec<float, 4>(0);
       for (int step = 1; step < steps; ++step) {
@@ -259,35 +308,41 @@ template <class Problem, class Groups, bool AsksAhead> struct GroupedSkinny {
       }
       now.multiply(sums);
       if (goesOn && isLast) {
-        GroupPlaces places = Walk(groups).at(++rowTile);
+        GroupPlaces places = Walk(groups, bounds).at(++rowTile);
         tile.begin(args, {groups, places, args.m}, 0);
         tile.load(args, groups, 0, then);
       }
       now = then;
       keepPart(shared.parts[turn % 2][waveId()], sums);
       barrier();
-      finish(args, rows, own, turn, shared.parts[turn % 2], epilogue);
+      finish(args, rows, present, own, turn, shared.parts[turn % 2], epilogue);
     }
   }
 
-private:
-  /// By wave 0, for kBytesAhead or less.
+  /// Asks for the first rows of B of a block, kBytesAhead or less, in the L2
+  /// cache. Any bounds name rows that exist. By wave 0.
   HK_MEM static void askAhead(const GemmArgs &args, const GroupArgs &groups,
-                              u32 columns, BlockId block) {
+                              const i32 *bounds, u32 columns, BlockTiles tiles,
+                              GroupPlaces places) {
     if (waveId() != 0)
       return;
     // Of long rows what is loaded first. Whole pieces, as rows are.
     u32 bytes = u32(args.k) * kSizeA / 16 * 16;
     bytes = bytes < kBytesAhead / T.bn ? bytes : kBytesAhead / T.bn;
     u32 most = bytes > 0 ? kBytesAhead / (bytes * T.bn) : 0;
-    askAheadOfGroups(groups, columns, block, most, [&](int group, u32 tile) {
-      int r = laneId() < T.bn ? laneId() : T.bn - 1;
-      i64 row = Tile::rowOf(args, tile, r);
+    u32 left = tiles.end - tiles.next;
+    u32 rowTile = tiles.next / columns, tile = tiles.next % columns;
+    for (u32 i = 0; i < most && i < left; ++i, ++tile) {
+      if (tile == columns) {
+        tile = 0;
+        places = Walk(groups, bounds).at(++rowTile);
+      }
+      i64 row = Tile::rowOf(args, tile, laneId() < T.bn ? laneId() : 0);
       u64 at = args.b.data +
-               u64(group * groups.stride + row * args.b.stride) * kSizeA;
-      if (laneId() < T.bn)
+               u64(places.group * groups.stride + row * args.b.stride) * kSizeA;
+      if (laneId() < T.bn && places.group < groups.count)
         prefetchL2(global<const u8>(at), bytes);
-    });
+    }
   }
 
   HK_MEM static void keepPart(float *part, const Sums &sums) {
@@ -308,10 +363,11 @@ private:
     return sum;
   }
 
-  /// `turn`: of the tiles of the block, which take turns over its threads.
+  /// `present`: of the tile. `turn`: of the tiles of the block, which take
+  /// turns over its threads.
   template <class Epilogue>
-  HK_MEM static void finish(const GemmArgs &args, const Rows &rows, u32 columns,
-                            u32 turn,
+  HK_MEM static void finish(const GemmArgs &args, const Rows &rows, u32 present,
+                            u32 columns, u32 turn,
                             const float (&parts)[kWaves][T.bm * kPitch],
                             const Epilogue &epilogue) {
     constexpr int V = Epilogue::kVec, perRow = P::kCols / V;
@@ -325,8 +381,9 @@ private:
       out.acc = total<V>(parts, m, c);
       out.pair = P::kPair ? total<V>(parts, m, P::kCols + c) : Vec<float, V>(0);
       out.stat = 0;
-      runEpilogue<V>(epilogue, rows.matrix(m), rows.row(m), col, args.n,
-                     col < args.n, out);
+      i64 matrix = present >> m * 4 & 1 ? rows.at.group : -1;
+      runEpilogue<V>(epilogue, matrix, rows.row(m), col, args.n, col < args.n,
+                     out);
     }
   }
 };
