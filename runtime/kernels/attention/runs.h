@@ -12,8 +12,9 @@
 // unit is one part of the unit's result; parts are numbered in the order of
 // their keys, and those that a unit does not have get a log-sum-exp of -inf.
 // Where all units are equally long, and at most a sixteenth of the blocks is
-// left over, no run has parts of several. The cut depends on nothing but the
-// lengths: the same lengths give the same bits.
+// left over, no run has parts of several (on sm_90a: if blocks suffice for
+// that). The cut depends on nothing but the lengths: the same lengths give the
+// same bits.
 //
 // On sm_90a every key head has a line of units of its own where that leaves few
 // blocks without a run, and rows of a head are short: blocks beside each other
@@ -136,9 +137,12 @@ private:
   }
   /// Of equal units: the most runs that are cut where units are, as a run that
   /// crosses from one to another drains and fills its pipeline once more. 0 if
-  /// there are none.
+  /// there are none. On sm_90a also where a run has several units: cut alike,
+  /// all runs would drain at once (benchmarks/results/h200-attention.md).
   HK_MEM u32 evenRuns(u32 limit, u32 units, u32 steps) const {
     if (units > limit) {
+      if constexpr (kArch == Arch::Sm90a)
+        return 0;
       u32 several = (units + limit - 1) / limit;
       return units % several == 0 ? units / several : 0;
     }

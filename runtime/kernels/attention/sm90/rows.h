@@ -190,16 +190,36 @@ private:
     HK_UNROLL for (int i = 0; i < kScores; ++i) s[i] -= top[i / 2 % 2];
     base[0] = base[1] = 0;
   }
+  /// Whether all products of a warp are far below a soft cap.
+  HK_MEM static bool allSmall(const AttentionArgs<S> &a, const Scores &s) {
+    float even = 0, odd = 0;
+    HK_UNROLL for (int i = 0; i < kScores; i += 2) {
+      even = __builtin_fmaxf(even, __builtin_fabsf(s[i]));
+      odd = __builtin_fmaxf(odd, __builtin_fabsf(s[i + 1]));
+    }
+    float most = __builtin_fmaxf(even, odd);
+    most *= __builtin_fabsf(a.scale / a.softcap);
+    return ballot(!(most < kSmallCapped)) == 0;
+  }
+  template <bool SMALL>
+  HK_MEM static void cap(const AttentionArgs<S> &a, Scores &s) {
+    float inner = a.scale / a.softcap;
+    HK_UNROLL for (int i = 0; i < kScores; i += 2) {
+      f32x2 x = f32x2{s[i], s[i + 1]} * inner;
+      x = SMALL ? smallTanh<2>(x, x * x) : tanh<2>(x);
+      s[i] = x[0];
+      s[i + 1] = x[1];
+    }
+  }
   /// From the product to that score. The scale is a constant of the kernel: a
   /// positive one leaves nothing to do.
   HK_MEM static void prepare(const AttentionArgs<S> &a, Scores &s) {
     if constexpr (S.cap == ScoreCap::Soft) {
-      float inner = a.scale / a.softcap;
-      HK_UNROLL for (int i = 0; i < kScores; i += 2) {
-        f32x2 x = tanh<2>(f32x2{s[i], s[i + 1]} * inner);
-        s[i] = x[0];
-        s[i + 1] = x[1];
-      }
+      // As most tiles are: a third of the instructions, the same bits.
+      if (allSmall(a, s))
+        cap<true>(a, s);
+      else
+        cap<false>(a, s);
     } else if (!(a.scale > 0.f)) {
       float sign = a.scale < 0.f ? -1.f : 0.f;
       HK_UNROLL for (int i = 0; i < kScores; ++i) s[i] *= sign;
