@@ -73,6 +73,15 @@ func.func @large(%q: tensor<1x128x2x320xbf16>, %k: tensor<1x512x2x320xbf16>) -> 
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 256, bk = 64, waves = 20,
 // TILE: hk.kernel @{{.*}} attention inputs 3 shapes [#hk.shape<[3, 577, 8, 64]>
 // TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 192, waves = 12,
+// 80 tiles of 256 queries would take a round of 132 units, but under a causal mask of as many
+// keys most wait for the longest: of 128 they are done in the time of one. Of 3000 queries, or
+// over a cache, whose tiles are nearly equally long, larger tiles pay.
+// TILE: hk.kernel @{{.*}} attention inputs 3 shapes [#hk.shape<[1, 1024, 20, 64]>
+// TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 192, waves = 12,
+// TILE: hk.kernel @{{.*}} attention inputs 3 shapes [#hk.shape<[1, 3000, 32, 64]>
+// TILE: hk.variant @v0 #hk.attention_tile<bq = 256, bk = 64, waves = 20,
+// TILE: hk.kernel @{{.*}} attention inputs 3 shapes [#hk.shape<[1, 1024, 20, 64]>
+// TILE: hk.variant @v0 #hk.attention_tile<bq = 256, bk = 64, waves = 20,
 func.func @image(%q: tensor<2x577x8x64xbf16>, %k: tensor<2x577x8x64xbf16>, %v: tensor<2x577x8x64xbf16>) -> tensor<2x577x8x64xbf16> {
   %0 = hk.attention %q, %k, %v scale 0.125 : tensor<2x577x8x64xbf16>, tensor<2x577x8x64xbf16>, tensor<2x577x8x64xbf16> -> tensor<2x577x8x64xbf16>
   return %0 : tensor<2x577x8x64xbf16>
@@ -84,4 +93,16 @@ func.func @sound(%q: tensor<2x1500x8x64xbf16>, %k: tensor<2x1500x8x64xbf16>, %v:
 func.func @text(%q: tensor<3x577x8x64xbf16>, %k: tensor<3x577x8x64xbf16>, %v: tensor<3x577x8x64xbf16>) -> tensor<3x577x8x64xbf16> {
   %0 = hk.attention %q, %k, %v scale 0.125 causal : tensor<3x577x8x64xbf16>, tensor<3x577x8x64xbf16>, tensor<3x577x8x64xbf16> -> tensor<3x577x8x64xbf16>
   return %0 : tensor<3x577x8x64xbf16>
+}
+func.func @causal_few(%q: tensor<1x1024x20x64xbf16>, %k: tensor<1x1024x20x64xbf16>, %v: tensor<1x1024x20x64xbf16>) -> tensor<1x1024x20x64xbf16> {
+  %0 = hk.attention %q, %k, %v scale 0.125 causal : tensor<1x1024x20x64xbf16>, tensor<1x1024x20x64xbf16>, tensor<1x1024x20x64xbf16> -> tensor<1x1024x20x64xbf16>
+  return %0 : tensor<1x1024x20x64xbf16>
+}
+func.func @causal_many(%q: tensor<1x3000x32x64xbf16>, %k: tensor<1x3000x32x64xbf16>, %v: tensor<1x3000x32x64xbf16>) -> tensor<1x3000x32x64xbf16> {
+  %0 = hk.attention %q, %k, %v scale 0.125 causal : tensor<1x3000x32x64xbf16>, tensor<1x3000x32x64xbf16>, tensor<1x3000x32x64xbf16> -> tensor<1x3000x32x64xbf16>
+  return %0 : tensor<1x3000x32x64xbf16>
+}
+func.func @causal_cached(%q: tensor<1x1024x20x64xbf16>, %k: tensor<1x9000x20x64xbf16>, %v: tensor<1x9000x20x64xbf16>) -> tensor<1x1024x20x64xbf16> {
+  %0 = hk.attention %q, %k, %v scale 0.125 causal : tensor<1x1024x20x64xbf16>, tensor<1x9000x20x64xbf16>, tensor<1x9000x20x64xbf16> -> tensor<1x1024x20x64xbf16>
+  return %0 : tensor<1x1024x20x64xbf16>
 }

@@ -240,9 +240,22 @@ private:
       return refuse(Reason::CostlierFused, "too few queries to fill the units");
     return Verdict::accept();
   }
+  /// Under a causal mask of as many queries as keys tiles are of all lengths:
+  /// the units take as many as this in the time of the longest, few ones are
+  /// done no sooner. 0: all tiles are as long.
+  int64_t tilesOfLongest() const {
+    bool differ =
+        kernel.getOp().getCausal() &&
+        kernel.getQueries() == kernel.getKeys(kernel.getSegments().front());
+    return differ ? target.computeUnits * 8 / 5 : 0;
+  }
   bool paysWide(int64_t wide, int64_t bulk) const {
-    return llvm::divideCeil(wide, target.computeUnits) * ::hk::kWideRound[0] <=
-           llvm::divideCeil(bulk, target.computeUnits) * ::hk::kWideRound[1];
+    auto time = [&](int64_t tiles, int64_t each) {
+      int64_t least = tilesOfLongest();
+      return each * (least ? std::max(tiles, least)
+                           : llvm::divideCeil(tiles, target.computeUnits));
+    };
+    return time(wide, ::hk::kWideRound[0]) <= time(bulk, ::hk::kWideRound[1]);
   }
   /// A tile of more queries than `bulk` has, of as many calls as fill their
   /// units with it. Returns whether no other variant is needed.
@@ -422,12 +435,15 @@ private:
                  const AttentionTile &wide) const {
     AttentionTile half = wide;
     half.bq /= 2;
-    auto rounds = [&](Value all, int64_t time) {
-      return launch.multiply(launch.ceilDivide(all, target.computeUnits), time);
+    auto time = [&](Value all, int64_t each) {
+      int64_t least = tilesOfLongest();
+      return launch.multiply(least
+                                 ? launch.atLeast(all, least)
+                                 : launch.ceilDivide(all, target.computeUnits),
+                             each);
     };
-    return launch.isAtMost(
-        rounds(tiles, ::hk::kWideRound[0]),
-        rounds(bulkTiles(launch, half), ::hk::kWideRound[1]));
+    return launch.isAtMost(time(tiles, ::hk::kWideRound[0]),
+                           time(bulkTiles(launch, half), ::hk::kWideRound[1]));
   }
 
   /// As many blocks as the chip holds; each takes tile after tile, in the order
