@@ -47,6 +47,8 @@ CLASSES = ("main", "narrow", "selection", "small")
 #: Arguments of one f32 that are positive in every use: random ones may be negative, and then so is
 #: each scale, which takes the way for what is no scale.
 BOUNDS, BOUND = ("ub",), 3.0
+#: Kernels that are only for positive numbers: of normal ones half take the way for what has no logarithm.
+LOGARITHMS = ("log", "log2")
 #: Bytes of a launch of static sizes.
 SMALL = 1 << 20
 #: More rows than any chip has compute units, and rows beyond which a call takes too long.
@@ -129,6 +131,9 @@ def measure_function(library, function, case, chip, rows, kernels):
         more = with_rows(case, 2 * rows, inner)
         return more, counted(library, [with_rows(case, rows, inner), more], chip) if more else None
 
+    alone = counted(library, [case], chip)
+    if alone and any(kernels[symbol]["ops"] in LOGARITHMS for symbol in alone[0] if symbol in kernels):
+        case = ["--data=equal" if option == "--data=normal" else option for option in case]
     # The rows of some operands are no leading size (slices, or a position of each of three kinds).
     for inner in (False, True):
         more, both = with_both(rows, inner)
@@ -138,7 +143,7 @@ def measure_function(library, function, case, chip, rows, kernels):
         more, both = with_both(full, inner)
     if not both:
         more = case
-        both = counted(library, [case], chip)
+        both = counted(library, [case], chip) if alone else None
     if not both:
         print(f"{function}: cannot be called with {' '.join(case)}", file=sys.stderr)
         return

@@ -31,6 +31,12 @@ struct BinarySpelling {
   StringRef real, integer;
 };
 
+/// Whether neighbours in a row have the same element of `operand`.
+static bool isOne(Value operand) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  return type.getRank() == 0 || type.getShape().back() == 1;
+}
+
 static Expr pullBinary(Puller &p, BinarySpelling spelling, OpResult result,
                        Puller::Args position, int vec) {
   Operation *op = result.getOwner();
@@ -39,6 +45,11 @@ static Expr pullBinary(Puller &p, BinarySpelling spelling, OpResult result,
   Expr b = p.pullBroadcast(op->getOperand(1), position, vec);
   if (isa<FloatType>(type)) {
     StringRef real = spelling.real;
+    // By pairs; what is constant LLVM adds so by itself.
+    if (isa<SubOp>(op) && !op->getOperand(1).getDefiningOp<ConstantOp>())
+      real = "difference";
+    if (isa<DivOp>(op) && p.votes() && vec > 1 && isOne(op->getOperand(1)))
+      real = "divideByOne";
     return rounded(type, real.starts_with(" ") ? infix(a, real, b)
                                                : call(real, {a, b}));
   }

@@ -32,6 +32,11 @@ static Expr oncePerRow(Puller &p, const Expr &value) {
   return p.defineOnce("f", value);
 }
 
+/// `x` less a number of its row, by pairs where the target subtracts them.
+static Expr lessThat(const Expr &x, const Expr &ofRow) {
+  return call("difference", {x, splat(x.type, ofRow)});
+}
+
 /// The mean of what was summed over the last dim of `input`.
 static Expr meanOf(Puller &p, const Expr &sum, Value input) {
   int64_t last = cast<ShapedType>(input.getType()).getRank() - 1;
@@ -62,11 +67,11 @@ Expr Puller::statisticTerm(Operation *op, Value input, RowReduction kind,
   case RowReduction::AbsMaximum:
     return call("abs", x);
   case RowReduction::SumOfCentredSquares:
-    return call("square", x - centre(*this, op, input, position, vec));
+    return call("square", lessThat(x, centre(*this, op, input, position, vec)));
   case RowReduction::SumOfExp: {
     Expr max =
         rowStatistic(*this, op, input, RowReduction::Maximum, position, vec);
-    Expr e = call("expNegative", x - max);
+    Expr e = call("expNegative", lessThat(x, max));
     e = out.define(placeOf(e, position, vec), "v", e);
     out.remember(tag, e);
     return e;
@@ -115,7 +120,7 @@ static Expr pullLayerNorm(Puller &p, LayerNormOp op, Puller::Args position,
   Expr r = rsqrtOf(p, meanOf(p, sum, input), op.getEpsilon());
   Expr w = p.pull(op.getWeight(), position.take_back(), vec);
   Expr b = p.pull(op.getBias(), position.take_back(), vec);
-  return rounded(elementTypeOf(op.getResult()), (x - mean) * r * w + b);
+  return rounded(elementTypeOf(op.getResult()), lessThat(x, mean) * r * w + b);
 }
 
 static Expr pullReduce(Puller &p, ReduceOp op, Puller::Args position, int vec) {

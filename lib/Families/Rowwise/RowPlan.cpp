@@ -299,14 +299,21 @@ bool RowPlan::hasPlainRows(bool halves) const {
   return plainStores && !packed;
 }
 
+int64_t mlir::hk::groupInRow(int64_t group, DimName last) {
+  if (group == 0 || last <= 0)
+    return group;
+  return std::min<int64_t>(group, llvm::PowerOf2Ceil(uint64_t(last)));
+}
+
 int64_t RowPlan::segmentSize() const {
   int64_t segment = 0;
   for (Operation &op : body().without_terminator()) {
     if (rowReductionsOf(&op).empty())
       continue;
-    int64_t size = reductionGroupOf(&op);
+    DimName last = dims.shape(op.getOperand(0)).back();
+    int64_t size = groupInRow(reductionGroupOf(&op), last);
     if (size == 0 && !isWholeRow(&op))
-      size = dims.shape(op.getOperand(0)).back();
+      size = last;
     if (size > 0)
       segment = segment == 0 ? size : std::min(segment, size);
   }

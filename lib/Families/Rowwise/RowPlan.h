@@ -182,6 +182,10 @@ bool isTransposedStore(Operation *op,
                        llvm::function_ref<bool(Operation *)> isMember);
 
 SmallVector<DimName> withoutOnes(ArrayRef<DimName> local);
+
+/// The elements of a group of a row of `last`: a row that is one short group is
+/// one of as many as the next power of two, so that fewer lanes exchange.
+int64_t groupInRow(int64_t group, DimName last);
 /// Whether one loop can serve both: the same number of elements.
 bool sameSpace(ArrayRef<DimName> a, ArrayRef<DimName> b);
 /// The vector of a loop over `space`; `masked`: the last one is partial.

@@ -198,7 +198,7 @@ Expr RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
     return *known;
 
   int64_t lastDim = dims.shape(input).back();
-  int64_t size = group ? group : lastDim;
+  int64_t size = group ? groupInRow(group, lastDim) : lastDim;
   Expr made;
   std::optional<int> lanes;
   if (!position.empty())

@@ -173,6 +173,11 @@ template <class Int, int V> HK_DEV Vec<Int, V> truncToInt(Vec<float, V> x) {
   constexpr Int lo = Int(u64(1) << (8 * sizeof(Int) - 1)), hi = ~lo;
   constexpr float limit = -float(lo);
   using F = Vec<float, V>;
+  if constexpr (kNativeTruncation && sizeof(Int) == sizeof(i32)) {
+    Vec<Int, V> r;
+    HK_UNROLL for (int e = 0; e < V; ++e) r[e] = Int(truncated(x[e]));
+    return r;
+  }
   F safe = x < limit ? x : F(0.f);
   safe = x >= -limit ? safe : F(0.f);
   Vec<Int, V> r = convertTo<Int, V>(safe);

@@ -106,22 +106,28 @@ template <int V> HK_DEV bool waveIsBeyondPowers(Vec<float, V> x) {
 /// Of how many elements whereBeyond asks at a time.
 template <int V> inline constexpr int kBeyond = V % 2 == 0 ? 2 : 1;
 
-/// y, and f(x) where x is beyond powers. Of two elements after the other: where
-/// it is rarely so, registers count and time does not.
-template <int V, class F>
-HK_DEV Vec<float, V> whereBeyond(Vec<float, V> x, Vec<float, V> y, F f) {
+/// y, and f(x) where not keeps(x). Of two elements after the other: where it is
+/// rarely so, registers count and time does not.
+template <int V, class F, class Keeps>
+HK_DEV Vec<float, V> whereNot(Vec<float, V> x, Vec<float, V> y, F f,
+                              Keeps keeps) {
   constexpr int most = kBeyond<V>;
   HK_UNROLL for (int e = 0; e < V; e += most) {
     Vec<float, most> part;
     HK_UNROLL for (int i = 0; i < most; ++i) part[i] = x[e + i];
     part = f(part);
-    HK_UNROLL for (int i = 0; i < most; ++i) {
-      bool within = __builtin_fabsf(x[e + i]) <= kMostOfPower;
-      y[e + i] = opaque(within ? y[e + i] : part[i]);
-    }
+    HK_UNROLL for (int i = 0; i < most; ++i) y[e + i] =
+        opaque(keeps(x[e + i]) ? y[e + i] : part[i]);
     keepOrder();
   }
   return y;
+}
+
+/// y, and f(x) where x is beyond powers.
+template <int V, class F>
+HK_DEV Vec<float, V> whereBeyond(Vec<float, V> x, Vec<float, V> y, F f) {
+  return whereNot<V>(
+      x, y, f, [](float e) { return __builtin_fabsf(e) <= kMostOfPower; });
 }
 
 template <int V> HK_DEV Vec<float, V> expOfAny(Vec<float, V> x) {
@@ -187,20 +193,42 @@ template <int V> HK_DEV Vec<float, V> expm1(Vec<float, V> x) {
 }
 
 namespace detail {
-/// x = m * 2^e with m in [sqrt(1/2), sqrt(2)), for positive finite x.
+/// x = m * 2^(e * kExponentUnit) with m in [sqrt(1/2), sqrt(2)), for positive
+/// finite x. Targets that vote leave e where its integer lies in that of x.
 template <int V> struct Split {
   Vec<float, V> m, e;
 };
-template <int V> HK_DEV Split<V> splitPow2(Vec<float, V> x) {
+inline constexpr float kExponentUnit = kVotes ? 0x1p-23f : 1.f;
+template <int V> HK_DEV Split<V> splitNormal(Vec<float, V> x) {
   using F = Vec<float, V>;
   using I = Vec<i32, V>;
+  I bits = bitCast<I>(x), e = bits - 0x3F3504F3;
+  if constexpr (kVotes) {
+    e &= ~0x7FFFFF;
+    return {bitCast<F>(bits - e), convertTo<float, V>(e)};
+  }
+  e >>= 23;
+  return {bitCast<F>(bits - (e << 23)), convertTo<float, V>(e)};
+}
+template <int V> HK_DEV Split<V> splitPow2(Vec<float, V> x) {
+  using F = Vec<float, V>;
   auto tiny = x < 1.17549435e-38f;
-  F scaled = tiny ? x * 8388608.f : x;
-  I bits = bitCast<I>(scaled);
-  I e = (bits - 0x3F3504F3) >> 23;
-  F m = bitCast<F>(bits - (e << 23));
-  F ef = convertTo<float, V>(e);
-  return {m, tiny ? ef - 23.f : ef};
+  Split<V> s = splitNormal<V>(tiny ? x * 8388608.f : x);
+  return {s.m, tiny ? s.e - 23.f / kExponentUnit : F(s.e)};
+}
+/// Whether x is a positive normal number.
+HK_DEV bool hasLogarithm(float x) {
+  return x >= 1.17549435e-38f && x < __builtin_inff();
+}
+/// Whether a lane of the wave has an element that is none.
+/// Such are the largest of signed integers, or negative ones.
+template <int V> HK_DEV bool waveHasNoLogarithm(Vec<float, V> x) {
+  i32 least = bitCast<i32>(x[0]), most = least;
+  HK_UNROLL for (int e = 1; e < V; ++e) {
+    least = __builtin_elementwise_min(least, bitCast<i32>(x[e]));
+    most = __builtin_elementwise_max(most, bitCast<i32>(x[e]));
+  }
+  return ballot(least < 0x00800000 || most >= 0x7F800000) != 0;
 }
 /// ln(1 + f) - f for 1 + f in [sqrt(1/2), sqrt(2)).
 template <int V> HK_DEV Vec<float, V> logTail(Vec<float, V> f) {
@@ -221,39 +249,101 @@ HK_DEV Vec<float, V> logSpecial(Vec<float, V> x, Vec<float, V> y) {
 }
 } // namespace detail
 
-template <int V> HK_DEV Vec<float, V> log(Vec<float, V> x) {
+namespace detail {
+template <int V> HK_DEV Vec<float, V> logOf(Split<V> s) {
   using F = Vec<float, V>;
-  auto s = detail::splitPow2<V>(x);
   F f = s.m - 1.f;
-  F y = fma<V>(s.e, F(1.42860677e-6f), detail::logTail<V>(f)) + f;
-  return detail::logSpecial<V>(x, fma<V>(s.e, F(0.693145752f), y));
+  F y = fma<V>(s.e, F(1.42860677e-6f * kExponentUnit), logTail<V>(f)) + f;
+  return fma<V>(s.e, F(0.693145752f * kExponentUnit), y);
+}
+template <int V> HK_DEV Vec<float, V> log2Of(Split<V> s) {
+  using F = Vec<float, V>;
+  constexpr float log2e = 1.44269502f, log2eLow = 1.92596299e-8f;
+  F f = s.m - 1.f, t = logTail<V>(f);
+  F hi = f + t, lo = difference<V>(f, hi) + t;
+  F p = hi * log2e;
+  F y = fma<V>(hi, F(log2e), -p) + fma<V>(lo, F(log2e), hi * log2eLow);
+  if constexpr (!kVotes)
+    return s.e == 0.f ? p + y : (s.e + p) + y;
+  return fma<V>(s.e, F(kExponentUnit), p) + y;
+}
+template <int V> HK_DEV Vec<float, V> logOfAny(Vec<float, V> x) {
+  return logSpecial<V>(x, logOf<V>(splitPow2<V>(x)));
+}
+template <int V> HK_DEV Vec<float, V> log2OfAny(Vec<float, V> x) {
+  return logSpecial<V>(x, log2Of<V>(splitPow2<V>(x)));
+}
+/// y, which is the logarithm of x where that is a positive normal number, and
+/// any(x) where it is not: of positive ones below them, which are rarest, as
+/// that says, and of others without it.
+template <int V, class Any>
+HK_DEV Vec<float, V> withOtherLogarithms(Vec<float, V> x, Vec<float, V> y,
+                                         Any any) {
+  if (__builtin_expect(waveHasNoLogarithm<V>(x), false)) {
+    u32 least = ~0u;
+    HK_UNROLL for (int e = 0; e < V; ++e) least =
+        __builtin_elementwise_min(least, bitCast<u32>(x[e]) - 1u);
+    if (__builtin_expect(ballot(least < 0x007FFFFFu) != 0, false))
+      y = whereNot<V>(x, y, any, hasLogarithm);
+    y = opaque(logSpecial<V>(x, y));
+  }
+  return y;
+}
+} // namespace detail
+
+template <int V> HK_DEV Vec<float, V> log(Vec<float, V> x) {
+  if constexpr (kVotes) {
+    Vec<float, V> y = detail::logOf<V>(detail::splitNormal<V>(x));
+    return detail::withOtherLogarithms<V>(x, y,
+                                          detail::logOfAny<detail::kBeyond<V>>);
+  }
+  return detail::logOfAny<V>(x);
 }
 
 template <int V> HK_DEV Vec<float, V> log2(Vec<float, V> x) {
-  using F = Vec<float, V>;
-  constexpr float log2e = 1.44269502f, log2eLow = 1.92596299e-8f;
-  auto s = detail::splitPow2<V>(x);
-  F f = s.m - 1.f, t = detail::logTail<V>(f);
-  F hi = f + t, lo = (f - hi) + t;
-  F p = hi * log2e;
-  F y = fma<V>(hi, F(log2e), -p) + fma<V>(lo, F(log2e), hi * log2eLow);
-  return detail::logSpecial<V>(x, s.e == 0.f ? p + y : (s.e + p) + y);
+  if constexpr (kVotes) {
+    Vec<float, V> y = detail::log2Of<V>(detail::splitNormal<V>(x));
+    return detail::withOtherLogarithms<V>(
+        x, y, detail::log2OfAny<detail::kBeyond<V>>);
+  }
+  return detail::log2OfAny<V>(x);
 }
 
-template <int V> HK_DEV Vec<float, V> log1p(Vec<float, V> x) {
+namespace detail {
+/// ln(1 + x) of u = 1 + x, rounded, which lacks x - d where d = u - 1.
+template <int V> HK_DEV Vec<float, V> log1pOfAny(Vec<float, V> x) {
   using F = Vec<float, V>;
   F u = x + 1.f, d = u - 1.f;
-  F y = log<V>(u) * (x / d);
+  F y = logOfAny<V>(u) * (x / d);
   y = d == 0.f ? x : y;
   y = u == 0.f ? F(-__builtin_inff()) : y;
   return x == __builtin_inff() ? x : y;
 }
+} // namespace detail
 
+template <int V> HK_DEV Vec<float, V> log1p(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  if constexpr (kVotes) {
+    // What u lacks is small beside it, so that the chip's reciprocal serves.
+    F u = x + 1.f, d = u - 1.f;
+    F y = fma<V>(difference<V>(x, d), nearReciprocal<V>(u),
+                 detail::logOf<V>(detail::splitNormal<V>(u)));
+    y = d == 0.f ? x : y; // -0
+    if (__builtin_expect(detail::waveHasNoLogarithm<V>(u), false))
+      y = detail::whereNot<V>(
+          x, y, detail::log1pOfAny<detail::kBeyond<V>>,
+          [](float e) { return detail::hasLogarithm(e + 1.f); });
+    return y;
+  }
+  return detail::log1pOfAny<V>(x);
+}
+
+/// y, which is not negative, or has the sign of x, with the sign of x.
 template <int V>
-HK_DEV Vec<float, V> copySign(Vec<float, V> magnitude, Vec<float, V> sign) {
+HK_DEV Vec<float, V> withSignOf(Vec<float, V> y, Vec<float, V> x) {
   using U = Vec<u32, V>;
-  U bits =
-      (bitCast<U>(magnitude) & 0x7FFFFFFFu) | (bitCast<U>(sign) & 0x80000000u);
+  U bits = bitCast<U>(kVotes ? y : __builtin_elementwise_abs(y)) |
+           (bitCast<U>(x) & 0x80000000u);
   // Of one that is rounded to bf16 LLVM 22 makes a copysign of bf16 and the f16
   // that the sign may come from, which it cannot select.
   if constexpr (kArch == Arch::Gfx950)
@@ -293,15 +383,15 @@ template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
     F r = fma<V>(exponent, F(-0.346573591f), within);
     F half = fma<V>(e, r, fma<V>(e, F(0.5f), F(0.5f)));
     y = e < 3.00416613f ? small
-                        : fma<V>(nearReciprocal<V>(half), F(-1.f), F(1.f));
-    return copySign<V>(y, x);
+                        : difference<V>(F(1.f), nearReciprocal<V>(half));
+    return withSignOf<V>(y, x);
   }
   F e = expWithin<V>(within * 2.f);
   if constexpr (kArch == Arch::Sm90a)
     y = e < 3.00416613f ? small : 1.f - 2.f * nearReciprocal<V>(e + 1.f);
   else
     y = e < 3.00416613f ? small : 1.f - 2.f / (e + 1.f);
-  return copySign<V>(y, x);
+  return withSignOf<V>(y, x);
 }
 
 /// KEEP_NAN: or some number for NaN.
@@ -329,13 +419,13 @@ HK_DEV Vec<float, V> erf(Vec<float, V> x) {
   F y = a < 0.925f ? small
         : KEEP_NAN ? F(1.f - power)
                    : difference<V>(F(1.f), power);
-  return copySign<V>(y, x);
+  return withSignOf<V>(y, x);
 }
 
 namespace detail {
-/// sin(x + quarter * pi / 2).
-template <int V>
-HK_DEV Vec<float, V> sinQuadrant(Vec<float, V> x, i32 quarter) {
+/// sin(x + QUARTER * pi / 2).
+template <int V, int QUARTER>
+HK_DEV Vec<float, V> sinQuadrant(Vec<float, V> x) {
   using F = Vec<float, V>;
   using I = Vec<i32, V>;
   // pi/2 in three parts; n * first is exact to the last bit of the difference.
@@ -360,8 +450,10 @@ HK_DEV Vec<float, V> sinQuadrant(Vec<float, V> x, i32 quarter) {
   F c = fma<V>(
       horner<V>(r2, 4.166664556e-02f, -1.388730947e-03f, 2.443233643e-05f) * r2,
       r2, fma<V>(r2, F(-0.5f), F(1.f)));
-  I q = nearestInt<V>(n) + quarter;
-  F y = (q & 1) != 0 ? c : s;
+  // Both of an angle ask the same of it.
+  I q = nearestInt<V>(n);
+  F y = (q & 1) != 0 ? (QUARTER ? s : c) : (QUARTER ? c : s);
+  q += QUARTER;
   if constexpr (kVotes) {
     // What is added to a sign turns it.
     using U = Vec<u32, V>;
@@ -373,10 +465,10 @@ HK_DEV Vec<float, V> sinQuadrant(Vec<float, V> x, i32 quarter) {
 } // namespace detail
 
 template <int V> HK_DEV Vec<float, V> sin(Vec<float, V> x) {
-  return detail::sinQuadrant<V>(x, 0);
+  return detail::sinQuadrant<V, 0>(x);
 }
 template <int V> HK_DEV Vec<float, V> cos(Vec<float, V> x) {
-  return detail::sinQuadrant<V>(x, 1);
+  return detail::sinQuadrant<V, 1>(x);
 }
 
 /// Correctly rounded.

@@ -67,6 +67,43 @@ HK_DEV Divisor divisorByVote(float d, float floor, float limit) {
   return divisor;
 }
 
+/// x / d, correctly rounded, for one d of all elements: by its reciprocal and
+/// exact remainders (Markstein, 1990), unless one of the wave is not exact. The
+/// first quotient that is corrected is half an ulp and a little from x / d, and
+/// the reciprocal as much from 1 / d; the second one is then right where the
+/// fraction of d is at most 2 - 2^-15 (x of 1 and d of 2 - 2^-23 would not be).
+template <int V>
+HK_DEV Vec<float, V> divideByOne(Vec<float, V> x, Vec<float, V> divisors) {
+  if constexpr (!kVotes || V % 2 != 0)
+    return x / divisors;
+  float d = divisors[0], near = nearReciprocal<1>(Vec<float, 1>(d))[0];
+  float rest = __builtin_fmaf(near, d, -1.f);
+  float reciprocal = __builtin_fmaf(-rest, near, near);
+  x = opaquePairs<V>(x);
+  Vec<float, V> q;
+  u32 least = ~0u; // of magnitudes; 0 is the largest
+  HK_UNROLL for (int e = 0; e < V; e += 2) {
+    f32x2 pair = {x[e], x[e + 1]}, value = d, inverse = reciprocal;
+    f32x2 y = detail::refineQuotient<2>(pair * inverse, pair, value, inverse);
+    y = detail::refineQuotient<2>(y, pair, value, inverse);
+    HK_UNROLL for (int i = 0; i < 2; ++i) {
+      q[e + i] = y[i];
+      least =
+          __builtin_elementwise_min(least, bitCast<u32>(x[e + i]) * 2u - 1u);
+    }
+  }
+  // An overflow on the way, infinity and NaN make NaN.
+  constexpr u32 exact = 0x21800000u * 2u - 1u; // 2^-60
+  bool any = !(d >= 0x1p-60f && d <= 0x1p60f) || least < exact ||
+             (bitCast<u32>(d) & 0x7FFFFFu) > 0x7FFF00u;
+  HK_UNROLL for (int e = 0; e < V; e += 2) any |=
+      __builtin_isunordered(q[e], q[e + 1]);
+  if (__builtin_expect(ballot(any) != 0, false))
+    q = detail::whereNot<V>(
+        x, q, [d](auto part) { return part / d; }, [](float) { return false; });
+  return q;
+}
+
 /// roundToInt of such quotients; the limits are integers.
 template <int V>
 HK_DEV Vec<i32, V> roundQuotients(Vec<float, V> q, float scale, float limit) {

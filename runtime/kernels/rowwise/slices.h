@@ -27,21 +27,28 @@ template <int V> struct SliceCombine {
   /// Finite where nothing was seen, so that no inf - inf arises.
   HK_MEM float base() const { return top == -__builtin_inff() ? 0.f : top; }
 
+  /// The sum; NaN where a log-sum-exp was infinite, beside which others have no
+  /// weight that a number could say.
+  HK_MEM float weights() const { return sum + (top - base()); }
+
   HK_MEM void add(float lse, Vec<float, V> part) {
     // A part that is not there may hold anything.
     part = lse == -__builtin_inff() ? Vec<float, V>(0.f) : part;
     float before = top;
     top = __builtin_fmaxf(top, lse);
-    float old = weight(before - base()), own = weight(lse - base());
+    // The larger one weighs 1.
+    bool rises = lse > before;
+    float less = weight((rises ? before : lse) - base());
+    float old = rises ? less : 1.f, own = rises ? 1.f : less;
     sum = sum * old + own;
     total = total * old + part * own;
   }
   HK_MEM Vec<float, V> value() const {
-    return sum == 0.f ? Vec<float, V>(0.f) : total / sum;
+    return sum == 0.f ? Vec<float, V>(0.f) : total / weights();
   }
   HK_MEM float lse() const {
     return sum == 0.f ? -__builtin_inff()
-                      : base() + log<1>(Vec<float, 1>(sum))[0];
+                      : base() + log<1>(Vec<float, 1>(weights()))[0];
   }
 };
 

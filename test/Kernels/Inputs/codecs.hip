@@ -47,6 +47,13 @@ HK_DEV u32 bf16Of(float x) {
   return (x != x ? u | 0x00400000u : u + 0x7FFFu + ((u >> 16) & 1u)) >> 16;
 }
 
+HK_DEV i32 towardsZero(float x) {
+  return x != x         ? 0
+         : x >= 0x1p31f ? 0x7FFFFFFF
+         : x < -0x1p31f ? i32(0x80000000u)
+                        : i32(x);
+}
+
 HK_DEV i32 intOf(float x, float lo, float hi) {
   if (x != x)
     return 0;
@@ -206,6 +213,25 @@ HK_DEV float plainTanh(float x) {
   return __builtin_copysignf(x == x ? y[0] : x, x);
 }
 
+/// Logarithms of numbers that have none and of those that do, each for itself.
+HK_DEV void checkLogarithms(const Report &report, F x) {
+  using F1 = Vec<float, 1>;
+  F natural = log<kElements>(x), binary = log2<kElements>(x),
+    beside = log1p<kElements>(x);
+  HK_UNROLL for (int e = 0; e < kElements; ++e) {
+    F1 v = x[e], u = v + 1.f, d = u - 1.f;
+    F1 near = __builtin_fmaf((v - d)[0], nearReciprocal<1>(u)[0],
+                             detail::logOfAny<1>(u)[0]);
+    float expected = !detail::hasLogarithm(u[0]) ? detail::log1pOfAny<1>(v)[0]
+                     : d[0] == 0.f               ? v[0]
+                                                 : near[0];
+    u32 bits = bitsOf(x[e]);
+    report.check(0, bits, same(natural[e], detail::logOfAny<1>(v)[0]), 1);
+    report.check(0, bits, same(binary[e], detail::log2OfAny<1>(v)[0]), 1);
+    report.check(0, bits, same(beside[e], expected), 1);
+  }
+}
+
 /// What goes without limits where a vote finds all elements within them.
 HK_DEV void checkPowers(const Report &report, F x) {
   F own = sigmoid<kElements>(x), times = silu<kElements>(x),
@@ -238,6 +264,17 @@ HK_DEV void checkPowers(const Report &report, F x) {
   }
 }
 
+/// Quotients by one divisor of all elements.
+HK_DEV void quotientsByOne(const Report &report, F x, float d) {
+  F got = divideByOne<kElements>(x, F(d));
+  HK_UNROLL for (int e = 0; e < kElements; ++e)
+#ifdef PLANTED
+      report.check(0, bitsOf(x[e]), same(got[e], x[e] * (1.f / d)), 1);
+#else
+      report.check(0, bitsOf(x[e]), same(got[e], x[e] / d), 1);
+#endif
+}
+
 /// The upper half of a thread's numbers, and the numbers.
 HK_DEV u32 upperHalf() {
   return (__builtin_amdgcn_workgroup_id_x() * 256u + u32(threadId())) << 16;
@@ -262,6 +299,29 @@ extern "C" __attribute__((global)) void powers(u32 *words, u32 kind) {
     x[e] = kind == 2 && e != 5 ? 0.25f : number;
   }
   checkPowers(report, x);
+  checkLogarithms(report, x);
+}
+
+/// Quotients by divisors that are usual and not, and by some of each thread's
+/// own, of numbers of which all are far from the least, or only some.
+extern "C" __attribute__((global)) void divisions(u32 *words, u32 kind) {
+  Report report{(HK_GLOBAL u32 *)words};
+  u32 high = upperHalf();
+  F x = numbersOf(high);
+  HK_UNROLL for (int e = 0; e < kElements; ++e) {
+    u32 mixed = (bitsOf(x[e]) ^ u32(threadId()) * 0x9E3779B1u) & 0x007FFFFFu;
+    float far = bitCast<float>(mixed | 0x41000000u | (high & 0x80800000u));
+    x[e] = kind == 1 ? far : kind == 2 && e != 3 ? 0.f : x[e];
+  }
+  constexpr u32 divisors[] = {0x3f800000, 0x3c123457, 0xc2f00001, 0,
+                              1,          0x7f800000, 0x7fc00000, 0x21ffffff,
+                              0x5d800001, 0x7f7fffff, 0x3fffffff, 0x3ffffffd,
+                              0x3fffff00, 0x3fff0001, 0x3eaaaaab, 0x5d7fffff};
+  for (u32 d : divisors)
+    quotientsByOne(report, x, bitCast<float>(d));
+  for (u32 i = 1; i < 16; ++i)
+    quotientsByOne(report, x,
+                   bitCast<float>(0x30000000u + ((high >> 16) * i * 0x2c9u)));
 }
 
 /// Reciprocals of roots of all numbers from `first` on, whatever ulp the chip's
@@ -300,11 +360,13 @@ extern "C" __attribute__((global)) void codecs(u32 *words) {
   auto rounded = roundTo<DType::BF16, kElements>(x);
   auto whole = roundToInt<kElements>(x, -127.f, 127.f);
   auto limited = limit<kElements>(x, -88.f, 88.5f);
+  auto cut = truncToInt<i32, kElements>(x);
   HK_UNROLL for (int e = 0; e < kElements; ++e) {
     u32 input = bitsOf(x[e]);
     report.check(5, input, half[e], bf16Of(x[e]));
     report.check(6, input, bitsOf(rounded[e]), bf16Of(x[e]) << 16);
     report.check(7, input, u32(whole[e]), u32(intOf(x[e], -127.f, 127.f)));
+    report.check(7, input, u32(cut[e]), u32(towardsZero(x[e])));
     float in = x[e] < -88.f ? -88.f : x[e] > 88.5f ? 88.5f : x[e];
     report.check(8, input,
                  x[e] != x[e] ? limited[e] != limited[e] : bitsOf(limited[e]),
@@ -319,6 +381,7 @@ extern "C" __attribute__((global)) void codecs(u32 *words) {
   scales(report, 12, -mixed);
   numbers<DType::F8E4M3FN>(report, 13, x);
   numbers<DType::F8E4M3FNUZ>(report, 13, x);
+  numbers<DType::F8E5M2FNUZ>(report, 13, x);
   numbers<DType::F4E2M1FN>(report, 14, x);
   x = numbersOf(high);
   constexpr i32 bytes[] = {0, 1, 100, 127, 200, 253, 254, 255};
@@ -346,6 +409,7 @@ extern "C" __attribute__((global)) void codecs(u32 *words) {
   ownQuotients<DType::F8E4M3FN>(report, x);
   ownQuotients<DType::F8E4M3FNUZ>(report, x);
   ownQuotients<DType::F8E5M2>(report, x);
+  ownQuotients<DType::F8E5M2FNUZ>(report, x);
   // Both halves of a word see all codes.
   u32 twoBytes = high | (high >> 16 ^ 0x5a5a);
   decoded<DType::F4E2M1FN, 8>(report, twoBytes);

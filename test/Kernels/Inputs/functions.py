@@ -5,7 +5,7 @@ import struct
 from emu_run import check, run
 
 #: As docs/numerics.md states them.
-ULPS = dict(sin=3, cos=3, tanh=3, erf=2, sigmoid=4, silu=4, exp=3, expNegative=3)
+ULPS = dict(sin=3, cos=3, tanh=3, erf=2, sigmoid=4, silu=4, exp=3, expNegative=3, log=2, log2=2, log1p=3, softplus=6)
 HALVES = 65536
 X = [struct.unpack("<f", struct.pack("<I", i << 16))[0] for i in range(HALVES)]
 
@@ -22,7 +22,19 @@ def exp(x):
     return math.exp(x) if x < 700 else math.inf
 
 
-HOST = dict(sin=math.sin, cos=math.cos, tanh=math.tanh, erf=math.erf, sigmoid=sigmoid, silu=silu, exp=exp, expNegative=exp)
+def of_positive(function, least):
+    """`function` where it is defined, from `least` on."""
+    def value(x):
+        return function(x) if least < x < math.inf else x if x == math.inf else -math.inf if x == least else math.nan
+    return value
+
+
+def softplus(x):
+    return x if x > 40 else math.log1p(math.exp(x)) if x > -700 else 0.0
+
+
+HOST = dict(log=of_positive(math.log, 0), log2=of_positive(math.log2, 0), log1p=of_positive(math.log1p, -1), softplus=softplus,
+            sin=math.sin, cos=math.cos, tanh=math.tanh, erf=math.erf, sigmoid=sigmoid, silu=silu, exp=exp, expNegative=exp)
 
 
 def right(name, x, got, want):

@@ -497,6 +497,20 @@ TEST(Slices, WeightedByTheirSums) {
       EXPECT_NEAR(combined.value()[e], total[e] / sum, 1e-5);
     EXPECT_NEAR(combined.lse(), top + std::log(sum), 1e-5);
   }
+  // Beside an infinite one no other has a weight that a number says, and NaN
+  // stays, in any order.
+  const float infinity = INFINITY, nan = NAN;
+  const std::vector<std::vector<float>> strange = {
+      {infinity, 1.f},  {1.f, infinity}, {infinity, infinity},
+      {-infinity, nan}, {nan, 1.f},      {1.f, nan}};
+  for (const std::vector<float> &lses : strange) {
+    SliceCombine<2> combined;
+    for (float lse : lses)
+      combined.add(lse, Vec<float, 2>{1.f, 2.f});
+    EXPECT_TRUE(std::isnan(combined.value()[1]));
+    EXPECT_TRUE(std::isnan(combined.lse()));
+  }
+
   SliceCombine<2> nothing;
   nothing.add(-INFINITY, Vec<float, 2>(0.f));
   EXPECT_EQ(nothing.lse(), -INFINITY);

@@ -91,6 +91,14 @@ template <int V> HK_DEV Vec<float, V> nearRsqrt(Vec<float, V> x) {
 }
 inline constexpr bool kNativeLdexp = true;
 
+/// x towards zero, saturated; NaN becomes 0.
+inline constexpr bool kNativeTruncation = true;
+HK_DEV i32 truncated(float x) {
+  i32 r;
+  asm("v_cvt_i32_f32 %0, %1" : "=v"(r) : "v"(x));
+  return r;
+}
+
 /// v, as a value that the compiler does not know to be v.
 HK_DEV u32 opaqueWord(u32 v) {
   asm("" : "+v"(v));
@@ -223,7 +231,7 @@ inline constexpr bool kNativeEncode =
     D == kNativeE4M3 ||
     (kVotes &&
      (kNativeDecode<D> || D == DType::F8E4M3FN || D == DType::F8E4M3FNUZ ||
-      (D == DType::F8E5M2 && kArch == Arch::Gfx942)));
+      D == DType::F8E5M2 || D == DType::F8E5M2FNUZ));
 
 template <DType D> HK_DEV f32x4 decode4(u32 bytes) {
   f32x2 lo, hi;
@@ -268,8 +276,16 @@ template <DType D> HK_DEV u32 encode4(f32x4 v) {
     u32 signs = detail::upperBytes(bitCast<Vec<u32, 4>>(v)) & 0x80808080u;
     return detail::convert4<e4m3>(c * 0.5f) | signs;
   } else {
-    // 480, of which there is only FNUZ's half, is OCP's NaN.
     u32 codes = detail::convert4<e4m3>(c * 2.f);
+    if constexpr (!e4m3) {
+      // FNUZ's largest numbers are twice as large as OCP's half; those from 1
+      // on have an exponent that is larger by one.
+      u32 above = detail::convert4<e4m3>(c) + 0x04040404u;
+      u32 large = (above >> 6 & 0x01010101u) * 0xffu;
+      codes = (above & large) | (codes & ~large);
+    }
+    // 480, of which there is only FNUZ's half, is OCP's NaN; and there is no
+    // -0.
     u32 magnitudes = codes & 0x7f7f7f7fu;
     return codes & ((magnitudes + 0x7f7f7f7fu) | 0x7f7f7f7fu);
   }

@@ -39,6 +39,8 @@ HK_DEV u64 opaqueLane(u64 v) { return v; }
 inline constexpr bool kNativeRsqrt = false;
 template <int V> HK_DEV Vec<float, V> nearRsqrt(Vec<float, V> x);
 inline constexpr bool kNativeLdexp = false;
+inline constexpr bool kNativeTruncation = false;
+HK_DEV i32 truncated(float x);
 
 /// 1 / x within 1 ulp for x from 2^-126 to 2^126; above it may be 0. Infinity
 /// gives 0 and NaN stays.

@@ -89,6 +89,8 @@ HK_DEV f32x2 differenceOfPairs(f32x2 a, f32x2 b) { return a - b; }
 template <class T> HK_DEV T opaqueUniform(T v) { return v; }
 HK_DEV u64 opaqueLane(u64 v) { return v; }
 inline constexpr bool kNativeLdexp = false;
+inline constexpr bool kNativeTruncation = false;
+HK_DEV i32 truncated(float x);
 
 /// v, as a value that the compiler does not know to be v.
 HK_DEV u32 opaqueWord(u32 v) {
