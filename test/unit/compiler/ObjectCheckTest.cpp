@@ -54,7 +54,8 @@ TEST(ObjectCheck, MemoryIsTouchedBehindTheWait) {
 
 TEST(ObjectCheck, WhatIsTheKernelsOwnMayComeFirst) {
   EXPECT_EQ(complaintAbout(("\tld.param.b64 %rd1, [k_param_0];\n"
-                            "\tst.shared.b32 [%r1], 0;\n" +
+                            "\tst.shared.b32 [%r1], 0;\n"
+                            "\tld.shared.b32 %r2, [%r1];\n" +
                             kWait)
                                .str()),
             "");
