@@ -273,6 +273,7 @@ private:
                         Twine(kMostBestColumnsSm90) + " columns or " +
                         Twine(kMostBestDepthSm90) + " of k (measured)");
     if (!sameShape(context.dims, topk.getInput(), current()) ||
+        !placesOfGroup().isWhole(topk.getInput()) ||
         gemm.matmul.getNumSliceDims() != 0)
       return whole("needs other columns of its row, not of parts of it");
     if (Verdict vectors = requireVectors(placesOfGroup()); !vectors.accepted())
