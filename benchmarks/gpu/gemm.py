@@ -112,6 +112,8 @@ class Sides:
         if self.kind in ("bf16", "f16", "f32"):
             out = torch.empty(self.m, self.n, device="cuda", dtype=x.dtype)
             return lambda: torch.matmul(x, w.T, out=out)
+        if self.kind == "wide":  # f32 results
+            return lambda: torch.mm(x, w.T, out_dtype=torch.float32)
         if self.kind == "batched":
             out = torch.empty(*self.batch, self.m, self.n, device="cuda", dtype=x.dtype)
             return lambda: torch.bmm(x, w.mT, out=out)

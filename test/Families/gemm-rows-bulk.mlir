@@ -7,9 +7,8 @@
 // CHECK-NOT: splitK = 1> threads
 // CHECK: hk.variant @v6 #hk.gemm_tile<bm = 64, bn = 64, {{.*}}loop = warp_specialised>
 // CHECK-NOT: splitK = 1> threads
-// CHECK: hk.variant @v7 #hk.gemm_tile<bm = 64, bn = 96, {{.*}}loop = warp_specialised>
+// CHECK: hk.variant @v7 #hk.gemm_tile<bm = 64, bn = 128, {{.*}}loop = warp_specialised, cluster = 2>
 // CHECK-NOT: splitK = 1> threads
-// CHECK: hk.variant @v8 #hk.gemm_tile<bm = 64, bn = 128, {{.*}}loop = warp_specialised, cluster = 2>
 func.func @narrow(%x: tensor<?x7168xbf16>, %w: tensor<256x7168xbf16>) -> tensor<?x256xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<?x7168xbf16>, tensor<256x7168xbf16> -> tensor<?x256xbf16>
   return %0 : tensor<?x256xbf16>

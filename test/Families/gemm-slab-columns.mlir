@@ -6,7 +6,9 @@
 // CHECK-NOT: bn = {{(80|112|144|176|208|240)}}, {{.*}}loop = warp_specialised
 // CHECK: hk.variant @v0 #hk.gemm_tile<{{.*}}loop = warp_specialised
 // CHECK-NOT: bn = {{(80|112|144|176|208|240)}}, {{.*}}loop = warp_specialised
+module attributes {hk.gemm_loop = "warp_specialised"} {
 func.func @slices(%x: tensor<197x7168xbf16>, %w: tensor<2112x7168xbf16>) -> tensor<4x197x2112xf32> {
   %0 = hk.matmul %x, %w transpose_b k_slices 4 : tensor<197x7168xbf16>, tensor<2112x7168xbf16> -> tensor<4x197x2112xf32>
   return %0 : tensor<4x197x2112xf32>
+}
 }

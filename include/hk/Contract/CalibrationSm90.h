@@ -45,16 +45,6 @@ struct Sm90Calibration {
   /// of 128x256 that share B took 1.07 GB in 171, 300x5000x3072 in 128x128 189
   /// MB in 28.
   static constexpr double kCacheBytes = 6.5e6;
-  /// The same of one matrix of 16 bits, fitted to 27 products of 96 to 4,096
-  /// rows in 15 tiles on an H100 (h200-gemm.md): rows that are whole lines of
-  /// the cache come quicker. Of 64 rows: clocks of a step that no other
-  /// warpgroup fills, and of the rest those of a tile of 128.
-  static constexpr double kPlainCacheBytes = 10e6, kPlainNarrow = 0.20,
-                          kLoneClocks = 120, kLoneTile = 0.43;
-  static constexpr int32_t kLineBytes = 128;
-  /// From asking for rows of B to having them, where tiles do so all the time:
-  /// few columns have too little under way.
-  static constexpr double kFetchMicroseconds = 2.0;
   /// The same of tiles in blocks, whose copies are 16 bytes a lane: 1500 rows
   /// by 256, k 7168, moved 250 to 350 MB in 63.5.
   static constexpr double kBlocksCacheBytes = 5.5e6;
@@ -70,21 +60,6 @@ struct Sm90Calibration {
   static constexpr double kSkinnyMicroseconds = 2.0, kChainMicroseconds = -1.0,
                           kChainBytes = 256 * 1024, kSplitMicroseconds = 0.4,
                           kSplitInRounds = 1.5;
-  /// Products of some hundred rows in swapped tiles, fitted to 430 times of 27
-  /// products on an H200 (h200-gemm.md), so that they are as much too long as
-  /// those of the other loops and 5 % more: launch, start and end; each
-  /// doubling of the blocks that share k; clocks of a microsecond, of a step
-  /// beside its products and of the end of 256 rows; what the cache gives, of
-  /// that where rows are not whole lines, and the memory; from asking for a
-  /// stage to having it; what a row of a box costs that does not exist, of one
-  /// that does.
-  static constexpr double kSwappedMicroseconds = 3.15,
-                          kSwappedShareMicroseconds = 0.9,
-                          kSwappedClocks = 1675, kSwappedStepClocks = 135,
-                          kSwappedEndClocks = 10500,
-                          kSwappedCacheBytes = 13.3e6, kSwappedUnaligned = 0.56,
-                          kSwappedMemory = 0.735,
-                          kSwappedStageMicroseconds = 1.3, kMissingRow = 5;
   /// Start, first bytes and last store of one of 4-bit codes.
   static constexpr double kCodesMicroseconds = 2.0;
   /// 4-bit codes that a unit decodes and multiplies in a microsecond, with up
@@ -134,6 +109,9 @@ struct Sm90Calibration {
   /// do not, where others have B's rows, too, or with 33 of 64 rows
   /// (h200-gemm.md).
   static constexpr double kFilledRound = 0.9, kFilledMicroseconds = 2.0;
+  /// What rows of A that do not exist make longer: 33 rows in tiles of 64 took
+  /// 4 to 15 % longer than 48.
+  static constexpr double kHollowRows = 0.2;
   /// Time of such products in tiles of more than one warpgroup.
   static constexpr double kSkinnyWide = 1.012;
   /// Decode steps with one block a unit, of two (h200-attention.md).

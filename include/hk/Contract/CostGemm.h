@@ -13,6 +13,7 @@
 #ifndef HK_CONTRACT_COSTGEMM_H
 #define HK_CONTRACT_COSTGEMM_H
 
+#include "hk/Contract/CostGemmBulk16.h"
 #include "hk/Contract/CostGemmSm90.h"
 
 namespace hk {
@@ -220,8 +221,9 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                                   const GemmSize &given) {
   if (const FlightCalibration *flight = flightCalibration(target))
     return flightGemmMicroseconds(target, *flight, tile, shape, given);
-  if (tile.loop == GemmLoop::Swapped)
-    return swappedMicroseconds(target, tile, shape, given);
+  if (tile.loop == GemmLoop::Swapped ||
+      (tile.loop == GemmLoop::WarpSpecialised && isPlain16(shape)))
+    return bulk16Microseconds(target, tile, shape, given);
   if (tile.loop == GemmLoop::WarpSpecialised)
     return warpSpecialisedMicroseconds(target, tile, shape, given);
   GemmSize size = withBlocksAsBatches(given);

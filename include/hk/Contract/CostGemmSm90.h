@@ -28,25 +28,12 @@ constexpr double clocksFromCache(const Target &target, const GemmTile &tile,
          C::kClocksPerMicrosecond;
 }
 
-/// Time of all of B at the rate of what is under way: the stages of as many of
-/// `tiles` tiles of `columns` columns as are `resident` beside each other.
-constexpr double fetchMicroseconds(const GemmTile &tile, const GemmSize &size,
-                                   double columns, double tiles,
-                                   double resident) {
-  double beside = costMax(1, resident);
-  double asked =
-      (beside < tiles ? beside : tiles) * columns * kBulkRowBytes * tile.stages;
-  double bytes =
-      double(size.n) * double(size.batches) * double(size.k) * size.bytesB;
-  return bytes / asked * Sm90Calibration::kFetchMicroseconds;
-}
-
 /// Bytes in a microsecond that the copy engine brings from memory.
 constexpr double bulkRate(const Target &target) {
   return target.memoryGBps * 1e3 * Sm90Calibration::kBulkMemory;
 }
 
-/// Whether a product is one matrix of 16 bits.
+/// Whether a product is of 16 bits and not of groups.
 constexpr bool isPlain16(const GemmShapeClass &shape) {
   return !shape.grouped && info(shape.operand).bits == 16;
 }
@@ -66,9 +53,7 @@ constexpr double warpSpecialisedClocks(const Target &target,
                                        const GemmSize &size, double tiles) {
   using C = Sm90Calibration;
   double width = instructionColumns(tile, size.m);
-  bool plain = isPlain16(shape);
-  double narrow = plain ? C::kPlainNarrow : C::kNarrow;
-  double step = 4.0 * width * (1 + narrow * (256 - width) / 256);
+  double step = 4.0 * width * (1 + C::kNarrow * (256 - width) / 256);
   if (shape.scaled)
     step *= 1 + C::kScaledFold;
   else if (isFp8(shape.operand))
@@ -76,8 +61,7 @@ constexpr double warpSpecialisedClocks(const Target &target,
   if (tile.cluster == 1)
     step *= 1 + C::kAlone;
   if (tile.wm * tile.wn == 1)
-    step = plain ? C::kLoneClocks + C::kLoneTile * 4.0 * width
-                 : step * C::kHalfTile;
+    step *= C::kHalfTile;
   step = costMax(step, isSwapped(tile) ? kChainClocks : 0);
   // A stage of 16 bits takes twice as long to multiply; its widths were chosen
   // by what they took.
@@ -97,8 +81,8 @@ constexpr double warpSpecialisedClocks(const Target &target,
   return ceilDiv(double(size.k), tile.bk) * step + end;
 }
 
-/// A warp-specialised product: rounds of tiles over the clusters that the chip
-/// holds.
+/// A warp-specialised product of groups or 8 bits: rounds of tiles over the
+/// clusters that the chip holds.
 constexpr double warpSpecialisedMicroseconds(const Target &target,
                                              const GemmTile &tile,
                                              const GemmShapeClass &shape,
@@ -120,16 +104,11 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   double memory = gemmBytes(shape, size) / (target.memoryGBps * 1e3 * share);
   double rows = shape.grouped ? rowsFromCache(tile, size.m)
                               : rowTiles * (tile.bm * tile.cluster + tile.bn);
-  bool lines = size.k * info(shape.operand).bits / 8 % C::kLineBytes == 0;
-  bool plain = isPlain16(shape);
-  double cache = plain && lines ? C::kPlainCacheBytes : C::kCacheBytes;
   bool fromCache = shape.scaled || (shape.gathered && isFp8(shape.operand));
   if (!shape.grouped || (fromCache && size.block == 0))
-    memory = costMax(memory, columnTiles * rows * kBulkRowBytes *
-                                 ceilDiv(double(size.k), tile.bk) / cache);
-  if (plain)
-    memory = costMax(memory, fetchMicroseconds(tile, size, columns, columnTiles,
-                                               double(clusters) / rowTiles));
+    memory =
+        costMax(memory, columnTiles * rows * kBulkRowBytes *
+                            ceilDiv(double(size.k), tile.bk) / C::kCacheBytes);
   if (size.fewGroups)
     memory = tilesFromMemory(gemmBytes(shape, size), rowTiles * columnTiles,
                              double(clusters), target.memoryGBps * 1e3 * share,
@@ -137,84 +116,6 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
                                                          : kUnitBytes);
   double apart = shape.grouped ? C::kGroupsApart * (compute + memory) : 0;
   return target.launchMicroseconds + costMax(compute, memory) + apart;
-}
-
-/// Time in which the memory and the L2 cache give a tile of a swapped product
-/// its operands, beside nothing else: only a tile that is alone has rows of A
-/// that do not exist.
-constexpr double swappedFetchMicroseconds(const Target &target,
-                                          const GemmTile &tile,
-                                          const GemmShapeClass &shape,
-                                          const GemmSize &size, double tiles) {
-  using C = Sm90Calibration;
-  double missing = costMax(0, tile.bm - double(size.m));
-  double rows = tile.bm + tile.bn + (C::kMissingRow - 1) * missing;
-  bool lines = size.k * info(shape.operand).bits / 8 % C::kLineBytes == 0;
-  double cache = rows * kBulkRowBytes * ceilDiv(double(size.k), tile.bk) /
-                 (lines ? C::kSwappedCacheBytes
-                        : C::kSwappedCacheBytes * C::kSwappedUnaligned);
-  double memory = gemmBytes(shape, size) / tiles /
-                  (target.memoryGBps * 1e3 * C::kSwappedMemory);
-  return costMax(cache, memory);
-}
-
-/// Tiles of a swapped product, and rounds in which the chip takes them.
-struct SwappedRounds {
-  double tiles, rounds;
-};
-constexpr SwappedRounds swappedRounds(const Target &target,
-                                      const GemmTile &tile,
-                                      const GemmSize &size) {
-  double tiles = ceilDiv(double(size.m), tile.bm) *
-                 ceilDiv(double(size.n), tile.bn) * double(size.batches);
-  return {tiles,
-          ceilDiv(tiles, double(residentClusters(target, tile.cluster)))};
-}
-
-/// Whether a swapped tile is offered, by what gained on an H200 (h200-gemm.md):
-/// a tile that fits one number of rows may be the worst for others, fewer rows
-/// have skinny, shorter k gained nothing, slices and more rows were not tried.
-/// Blocks that share k take one round; so do those whose epilogue reads a
-/// matrix, as half a microsecond for 16 rows is hidden by nothing. Other tiles
-/// have no more rows than those of 64 that `warp_specialised` fills, and few of
-/// one tile do not exist; narrow ones of few rows read B once.
-constexpr bool swappedTakes(const Target &target, const GemmTile &tile,
-                            const GemmShapeClass &shape, const GemmSize &size) {
-  double rows = double(size.m), rowTiles = ceilDiv(rows, tile.bm);
-  if (!shape.knownRows || shape.sliced || size.m <= 64 || size.m > 800 ||
-      size.k < 2048 ||
-      (shape.readsMatrix && swappedRounds(target, tile, size).rounds > 1))
-    return false;
-  if (tile.cluster > 1)
-    return swappedRounds(target, tile, size).rounds <= 1;
-  if (tile.wn == 1 && tile.bm <= 104 && rowTiles > 1)
-    return false;
-  return rowTiles * tile.bm <= ceilDiv(rows, 64) * 64 &&
-         tile.bm - rows <= tile.bm / 8.0;
-}
-
-/// A swapped product: rounds of tiles over the clusters that the chip holds, of
-/// which the last has fewer that fetch.
-constexpr double swappedMicroseconds(const Target &target, const GemmTile &tile,
-                                     const GemmShapeClass &shape,
-                                     const GemmSize &size) {
-  using C = Sm90Calibration;
-  auto [tiles, rounds] = swappedRounds(target, tile, size);
-  double resident = double(residentClusters(target, tile.cluster));
-  double last = tiles - (rounds - 1) * resident;
-  double steps = ceilDiv(double(size.k), tile.bk * tile.cluster);
-  double clocks = steps * (2.0 * tile.bm * tile.wn + C::kSwappedStepClocks) +
-                  C::kSwappedEndClocks * tile.bm / 256;
-  double round = costMax(clocks / C::kSwappedClocks,
-                         steps * C::kSwappedStageMicroseconds / tile.stages);
-  double fetch = swappedFetchMicroseconds(target, tile, shape, size, tiles);
-  // Blocks that share k take one tile, so each round of them begins anew.
-  double time = C::kSwappedMicroseconds * (tile.cluster > 1 ? rounds : 1) +
-                (rounds - 1) * costMax(round, resident * fetch) +
-                costMax(round, last * fetch);
-  for (int32_t s = tile.cluster; s > 1; s /= 2)
-    time += C::kSwappedShareMicroseconds;
-  return time;
 }
 
 /// How blocks of a product of few rows lie on the units.
@@ -276,9 +177,12 @@ constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
                                                        : C::kSkinnyMicroseconds;
   for (int32_t s = tile.cluster; s > 1; s /= 2)
     others += blocks > units ? C::kSplitInRounds : C::kSplitMicroseconds;
+  // Eight rows are the least that a tile has.
+  double missing = costMax(0, rowBlocks * tile.bm - 8 - double(size.m));
   return target.launchMicroseconds + others +
          costMax(bytes / rate * spread.shallow, busiest) *
-             (tile.wn > 1 ? C::kSkinnyWide : 1);
+             (tile.wn > 1 ? C::kSkinnyWide : 1) *
+             (1 + C::kHollowRows * missing / tile.bm);
 }
 
 /// A product of few rows with 4-bit codes: the memory's time, or that of the

@@ -132,6 +132,12 @@ constexpr GemmTileRow onlyBytes(GemmTileRow row) {
   return row;
 }
 
+/// A row of Skinny for operands of 16 bits.
+constexpr GemmTileRow onlyWords(GemmTileRow row) {
+  row.fp8 = false;
+  return row;
+}
+
 /// A row of a loop that takes bk bytes of k and neither folds nor copies
 /// otherwise.
 constexpr GemmTileRow ofLoop(GemmLoop loop, int32_t bm, int32_t bn, int32_t bk,
@@ -258,24 +264,35 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     swappedGroups(160, 5),
     swapped(80, 64, 12, 1),
     swapped(80, 64, 12, 2),
+    swapped(80, 64, 12, 4),
     swapped(96, 64, 11, 1),
     swapped(96, 64, 11, 2),
     swapped(104, 64, 10, 1),
     swapped(104, 64, 10, 2),
     swapped(128, 64, 9, 2),
+    swapped(128, 64, 9, 4),
     swapped(152, 64, 8, 1),
     swapped(152, 64, 8, 2),
     swapped(168, 64, 7, 1),
     swapped(168, 64, 7, 2),
     swapped(200, 64, 6, 1),
     swapped(200, 64, 6, 2),
+    swapped(224, 64, 6, 2),
+    swapped(256, 64, 5, 2),
     swapped(80, 128, 8, 1),
     swapped(96, 128, 7, 1),
     swapped(104, 128, 7, 1),
     swapped(128, 128, 6, 1),
-    swapped(152, 128, 5, 1),
+    swapped(152, 128, 6, 1),
     swapped(160, 128, 5, 1),
+    swapped(176, 128, 5, 1),
     swapped(200, 128, 5, 1),
+    swapped(136, 128, 6, 2),
+    swapped(200, 128, 5, 4),
+    swapped(104, 192, 5, 1),
+    swapped(200, 192, 4, 1),
+    swapped(128, 192, 5, 4),
+    swapped(176, 192, 4, 4),
     warpSpecialised(256, 5, false, 5, /*groups=*/1),
     warpSpecialised(256, 5, false, 1, /*groups=*/1),
     warpSpecialised(128, 8, true, 1, /*groups=*/1),
@@ -313,6 +330,9 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(32, 128, 5, 1),
     skinny(32, 128, 5, 2),
     onlyBytes(skinny(32, 112, 5, 1)),
+    onlyWords(skinny(48, 64, 7, 1)),
+    onlyWords(skinny(48, 64, 15, 2)),
+    onlyWords(skinny(48, 112, 4, 1)),
     skinny(64, 64, 12, 1),
     skinny(64, 64, 12, 2),
     skinny(64, 64, 12, 4),
@@ -449,8 +469,8 @@ struct GemmShapeClass {
   /// their types then.
   bool microscaled = false;
   DType elementsA = DType::F32, elementsB = DType::F32;
-  /// The number of rows is known; k is one of several slices.
-  bool knownRows = false, sliced = false;
+  /// The number of rows is known.
+  bool knownRows = false;
   /// The epilogue reads a matrix where it stores.
   bool readsMatrix = false;
 };
@@ -546,7 +566,7 @@ constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
     return false;
   return shape.bulk && shape.operand != DType::F32 && !shape.columnsOfB &&
          shape.group == 0 &&
-         (!row.onlyBytes || info(shape.operand).bits == 8) &&
+         (info(shape.operand).bits == 8 ? row.fp8 : !row.onlyBytes) &&
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }
 

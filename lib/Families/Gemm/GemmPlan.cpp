@@ -431,9 +431,8 @@ static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
   shape.group = int32_t(gemm.columnsTogether());
   shape.grouped = static_cast<bool>(gemm.grouped());
   shape.gathered = gemm.operand(GemmSide::Lhs).gathered;
-  shape.knownRows = !tensorType(gemm.matmul.getLhs())
-                         .isDynamicDim(gemmDims(gemm.matmul).row);
-  shape.sliced = gemm.matmul.getNumSlices() > 1;
+  shape.knownRows =
+      !tensorType(gemm.matmul.getLhs()).isDynamicDim(gemmDims(gemm.matmul).row);
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
   shape.columnsOfB = !b.isKContiguous();
   shape.byBounds =

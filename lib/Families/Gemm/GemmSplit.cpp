@@ -69,8 +69,6 @@ public:
     shape =
         shapeClassOf(productOf(op), target, guaranteedAlignment(op.getLhs()),
                      guaranteedAlignment(op.getRhs()));
-    // Whatever the epilogue will be.
-    shape.readsMatrix = true;
     ArrayRef<int64_t> lhs = shapeOf(op.getLhs());
     size.m = sizeOf({op.getLhs(), dims.row});
     size.k = depth();
@@ -124,8 +122,6 @@ private:
   /// With the best tile that fits; of a dynamic number of rows with the best
   /// for those that the kernel's tile is chosen for.
   double leastTime(const ::hk::GemmSize &part) const {
-    ::hk::GemmShapeClass of = shape;
-    of.sliced = part.k != size.k;
     ::hk::GemmSize typical = part;
     if (ShapedType::isDynamic(shapeOf(op.getLhs())[dims.row]))
       typical.m = typicalRows(target, shape, part.m);
@@ -133,15 +129,15 @@ private:
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
-      if (!::hk::gemmTileFits(row, target, of) ||
-          !::hk::gemmTileTakes(row, target, of, part) ||
-          ::hk::gemmLds(target, tile, of) > target.ldsBytes)
+      if (!::hk::gemmTileFits(row, target, shape) ||
+          !::hk::gemmTileTakes(row, target, shape, part) ||
+          ::hk::gemmLds(target, tile, shape) > target.ldsBytes)
         continue;
-      double chosen = ::hk::gemmMicroseconds(target, tile, of, typical);
+      double chosen = ::hk::gemmMicroseconds(target, tile, shape, typical);
       if (least != 0 && chosen >= least)
         continue;
       least = chosen;
-      time = ::hk::gemmMicroseconds(target, tile, of, part);
+      time = ::hk::gemmMicroseconds(target, tile, shape, part);
     }
     return time;
   }

@@ -23,14 +23,11 @@
 // CHECK: hk.sum_slices
 // CHECK-LABEL: func.func @product__up_to_4096(
 // CHECK: hk.matmul {{.*}} k_slices 4
-// On sm_90a up to 256 rows share k in clusters, which is less work than slices: that copy
-// is as the function for any rows, and there because those for more are not.
+// On sm_90a more rows than 256 have tiles enough.
 // SM90-LABEL: func.func @product(
 // SM90-NOT: k_slices
 // SM90: func.func @product__up_to_256(
-// SM90-NOT: k_slices
-// SM90: func.func @product__up_to_512(
-// SM90: hk.matmul {{.*}} k_slices 4
+// SM90: hk.matmul {{.*}} k_slices 8
 // SM90-NOT: @product__up_to
 // CDNA4-LABEL: func.func @product(
 // CDNA4-NOT: k_slices

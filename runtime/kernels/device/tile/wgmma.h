@@ -153,6 +153,8 @@ template <DType D, int N, bool Transposed = false> struct WarpgroupProduct {
     HK_PRODUCT(HK_OUT8(0));                                                    \
   else if constexpr (N == 32)                                                  \
     HK_PRODUCT(HK_OUT16(0));                                                   \
+  else if constexpr (N == 40)                                                  \
+    HK_PRODUCT(HK_OUT16(0), HK_OUT4(16));                                      \
   else if constexpr (N == 48)                                                  \
     HK_PRODUCT(HK_OUT16(0), HK_OUT8(16));                                      \
   else if constexpr (N == 64)                                                  \
@@ -167,6 +169,8 @@ template <DType D, int N, bool Transposed = false> struct WarpgroupProduct {
     HK_PRODUCT(HK_OUT32(0), HK_OUT16(32), HK_OUT8(48));                        \
   else if constexpr (N == 128)                                                 \
     HK_PRODUCT(HK_OUT64(0));                                                   \
+  else if constexpr (N == 136)                                                 \
+    HK_PRODUCT(HK_OUT64(0), HK_OUT4(64));                                      \
   else if constexpr (N == 144)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT8(64));                                      \
   else if constexpr (N == 152)                                                 \
@@ -177,6 +181,8 @@ template <DType D, int N, bool Transposed = false> struct WarpgroupProduct {
     HK_PRODUCT(HK_OUT64(0), HK_OUT16(64), HK_OUT4(80));                        \
   else if constexpr (N == 176)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT16(64), HK_OUT8(80));                        \
+  else if constexpr (N == 184)                                                 \
+    HK_PRODUCT(HK_OUT64(0), HK_OUT16(64), HK_OUT8(80), HK_OUT4(88));           \
   else if constexpr (N == 192)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT32(64));                                     \
   else if constexpr (N == 200)                                                 \
@@ -192,7 +198,8 @@ template <DType D, int N, bool Transposed = false> struct WarpgroupProduct {
 
   /// Begins d = A * B, or d += A * B if `keep`.
   HK_MEM static void begin(Registers &d, u64 a, u64 b, bool keep) {
-    static_assert(N == 8 || N == 104 || N == 152 || N == 168 || N == 200 ||
+    static_assert(N == 8 || N == 40 || N == 104 || N == 136 || N == 152 ||
+                  N == 168 || N == 184 || N == 200 ||
                   (N % 16 == 0 && N >= 16 && N <= 256));
     if constexpr (kIsFloat) {
 #define HK_OUT1(i) "+f"(d[i])

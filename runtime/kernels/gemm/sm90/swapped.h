@@ -168,14 +168,16 @@ template <class Problem, int Cluster, bool SharedB> struct Swapped {
     if (leads)
       prefetch(tiles, maps[1], args);
     waitForLast();
-    constexpr int own = Loader::kRegisters, others = (3 * 168 - own) / 2;
+    constexpr int groups = Config::kGroups, own = Loader::kRegisters,
+                  all = groups == 2 ? 504 : 512,
+                  others = (all - own) / groups / 8 * 8;
     if (group == Config::kGroups) {
-      if constexpr (Config::kGroups == 2)
+      if constexpr (Config::kGroups > 1)
         giveRegisters<own>();
       if (leads)
         produce(tiles, Loader(maps, lds, rank, args), lds);
     } else {
-      if constexpr (Config::kGroups == 2)
+      if constexpr (Config::kGroups > 1)
         takeRegisters<others>();
       consume(tiles, args, lds, shared.bytes, group, rank, epilogue);
     }

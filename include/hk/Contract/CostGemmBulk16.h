@@ -1,0 +1,155 @@
+//===- CostGemmBulk16.h - Modelled times of 16-bit tiles -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Products of matrices of 16 bits in the two loops of sm_90a for many rows,
+// `warp_specialised` and `swapped`, by one model, so that its times can be
+// compared: rounds of clusters, of which each lasts as long as the products of
+// a tile or as what the memory and the L2 cache need for the tiles of a round,
+// and some of the shorter of both. The last round has fewer tiles that fetch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_COSTGEMMBULK16_H
+#define HK_CONTRACT_COSTGEMMBULK16_H
+
+#include "hk/Contract/CostGemmTerms.h"
+
+namespace hk {
+
+/// Fitted to 5,100 times of 192 sizes of 65 to 8,192 rows in 50 tiles on an
+/// H200 (benchmarks/results/h200-gemm.md), by what its choices lose and by how
+/// far it is off, which is 9 % on the average.
+struct Bulk16Calibration {
+  /// Launch, start and last store in a chain of launches; clocks of a
+  /// microsecond; of a step beside its products, with up to two and with three
+  /// warpgroups; of the end of a tile of 256 rows of the instruction's columns.
+  double start, clocks, stepClocks, wideStepClocks, endClocks;
+  /// Bytes that the L2 cache gives in a microsecond.
+  double cacheBytes;
+  /// What is left of the shorter of a round's products and bytes.
+  double notHidden;
+};
+inline constexpr Bulk16Calibration kSwapped16 = {1.75, 1717,   64,  151,
+                                                 3706, 14.8e6, 0.19};
+inline constexpr Bulk16Calibration kWarpSpecialised16 = {1.78, 1584,   119, 109,
+                                                         0,    15.7e6, 0.02};
+/// Of the memory's rate; of the cache's where rows of k are not whole lines;
+/// what a row of a box costs that does not exist, of one that does.
+inline constexpr double kBulk16Memory = 0.963, kBulk16Unaligned = 0.6,
+                        kMissingRow = 6.1;
+inline constexpr int64_t kBulk16LineBytes = 128;
+/// Up to so many rows, which were not fitted, times are longer by this: 33 to
+/// 48 rows in tiles of 64 took 0.98 to 1.3 times as long as modelled.
+inline constexpr int64_t kFewRows16 = 64;
+inline constexpr double kOfFewRows16 = 1.25;
+/// Clocks of a step of a swapped tile of two warpgroups, however few its rows.
+inline constexpr double kSwappedPairClocks = 460;
+/// From asking for a stage of a swapped tile to having it; each doubling of the
+/// blocks that share k, and a byte of the sums that one sends; a round of those
+/// behind the first, as they take one tile.
+inline constexpr double kSwappedStageMicroseconds = 0.76,
+                        kSwappedShareMicroseconds = 0.25,
+                        kSwappedSentMicroseconds = 40e-6,
+                        kSwappedRoundMicroseconds = 5.1;
+
+/// Clusters of tiles, and rounds in which the chip takes them.
+struct Bulk16Rounds {
+  double tiles, resident, rounds;
+  constexpr double last() const { return tiles - (rounds - 1) * resident; }
+};
+constexpr Bulk16Rounds bulk16Rounds(const Target &target, const GemmTile &tile,
+                                    const GemmShapeClass &shape,
+                                    const GemmSize &size) {
+  // The blocks of a cluster take tiles of rows, those of a swapped one share k.
+  double rows =
+      tile.bm * (tile.loop == GemmLoop::Swapped ? 1.0 : double(tile.cluster));
+  double tiles = ceilDiv(double(size.m), rows) *
+                 ceilDiv(double(size.n), gemmColumns(tile, shape.pair)) *
+                 double(size.batches);
+  double resident = double(residentClusters(target, tile.cluster));
+  return {tiles, resident, ceilDiv(tiles, resident)};
+}
+
+/// Time of the products of a tile, which nothing else holds up.
+constexpr double bulk16Products(const GemmTile &tile, const GemmSize &size) {
+  bool swapped = tile.loop == GemmLoop::Swapped;
+  const Bulk16Calibration &c = swapped ? kSwapped16 : kWarpSpecialised16;
+  double steps = ceilDiv(double(size.k), tile.bk);
+  if (!swapped) {
+    double other = tile.wm > 1 ? c.wideStepClocks : c.stepClocks;
+    return steps * (2.0 * tile.bn * tile.wm + other) / c.clocks;
+  }
+  steps = ceilDiv(steps, tile.cluster);
+  double other = tile.wn > 2 ? c.wideStepClocks : c.stepClocks;
+  double step = 2.0 * tile.bm * tile.wn + other;
+  if (tile.wn == 2)
+    step = costMax(step, kSwappedPairClocks);
+  double clocks = steps * step + c.endClocks * tile.bm / 256 / tile.cluster;
+  return costMax(clocks / c.clocks,
+                 steps * kSwappedStageMicroseconds / tile.stages);
+}
+
+/// Time in which the memory and the L2 cache give a cluster its operands,
+/// beside nothing else: only a tile that is alone has rows of A that do not
+/// exist.
+constexpr double bulk16Fetch(const Target &target, const GemmTile &tile,
+                             const GemmShapeClass &shape, const GemmSize &size,
+                             double tiles) {
+  bool swapped = tile.loop == GemmLoop::Swapped;
+  const Bulk16Calibration &c = swapped ? kSwapped16 : kWarpSpecialised16;
+  double missing = costMax(0, tile.bm - double(size.m));
+  double rows = tile.bm + (kMissingRow - 1) * missing;
+  rows = rows * (swapped ? 1 : tile.cluster) + tile.bn;
+  bool lines = size.k * info(shape.operand).bits / 8 % kBulk16LineBytes == 0;
+  double cache = rows * kBulkRowBytes * ceilDiv(double(size.k), tile.bk) /
+                 (c.cacheBytes * (lines ? 1 : kBulk16Unaligned));
+  double memory = gemmBytes(shape, size) / tiles /
+                  (target.memoryGBps * 1e3 * kBulk16Memory);
+  return costMax(cache, memory);
+}
+
+/// A product of 16 bits in a tile of either loop.
+constexpr double bulk16Microseconds(const Target &target, const GemmTile &tile,
+                                    const GemmShapeClass &shape,
+                                    const GemmSize &size) {
+  bool swapped = tile.loop == GemmLoop::Swapped;
+  const Bulk16Calibration &c = swapped ? kSwapped16 : kWarpSpecialised16;
+  Bulk16Rounds of = bulk16Rounds(target, tile, shape, size);
+  double products = bulk16Products(tile, size);
+  double fetch = bulk16Fetch(target, tile, shape, size, of.tiles);
+  auto round = [&](double tiles) {
+    double bytes = tiles * fetch;
+    double shorter = products < bytes ? products : bytes;
+    return costMax(products, bytes) + c.notHidden * shorter;
+  };
+  double time =
+      c.start + (of.rounds - 1) * round(of.resident) + round(of.last());
+  if (size.m <= kFewRows16)
+    time *= kOfFewRows16;
+  if (!swapped || tile.cluster == 1)
+    return time;
+  double doublings = tile.cluster > 4 ? 3 : tile.cluster > 2 ? 2 : 1;
+  double sent = 4.0 * tile.bm * tile.bn * (tile.cluster - 1) / tile.cluster;
+  return time + kSwappedShareMicroseconds * doublings +
+         kSwappedSentMicroseconds * sent +
+         kSwappedRoundMicroseconds * (of.rounds - 1);
+}
+
+/// Whether a swapped tile is offered: a tile that fits one number of rows may
+/// be the worst for others, and up to 64 have loops of their own. What an
+/// epilogue reads of a matrix takes half a microsecond for 16 rows, which
+/// nothing hides in more than one round.
+constexpr bool swappedTakes(const Target &target, const GemmTile &tile,
+                            const GemmShapeClass &shape, const GemmSize &size) {
+  return shape.knownRows && size.m > kFewRows16 &&
+         (!shape.readsMatrix ||
+          bulk16Rounds(target, tile, shape, size).rounds <= 1);
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_COSTGEMMBULK16_H
