@@ -258,6 +258,19 @@ def HKJoinRows : Pass<"hk-join-rows", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def HKPadDepth : Pass<"hk-pad-depth", "::mlir::ModuleOp"> {
+  let summary = "rows of products that begin where the copy engine reads";
+  let description = [{
+    The copy engine of sm_90a reads rows that begin at multiples of 16 bytes. A
+    product of 16 bits whose operands both run along k, which is static and no
+    multiple of 8, gets them padded by zeros (hk.pad), where that takes less
+    than copies of one to four elements: not with a few rows of an even k, nor
+    where little is multiplied.
+  }];
+  let statistics = [Statistic<"numPadded", "num-padded", "products whose k became a multiple of 8">];
+  let dependentDialects = ["::mlir::hk::HKDialect"];
+}
+
 def HKNormalize : Pass<"hk-normalize", "::mlir::ModuleOp"> {
   let summary = "views of rows out of the way of fusion";
   let description = [{

@@ -59,6 +59,7 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   pm.addPass(createHKFoldGates(log));
   pm.addPass(createHKGatherFirst());
   pm.addPass(createHKJoinRows());
+  pm.addPass(createHKPadDepth());
 
   HKSplitOptions split;
   split.k = options.splitK;

@@ -152,3 +152,9 @@ func.func @fp8_tensor_core(%x: tensor<4096x4096xf8E4M3FN>, %w: tensor<4096x4096x
   %0 = hk.matmul %x, %w transpose_b accumulation tensor_core : tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E4M3FN> -> tensor<4096x4096xbf16>
   return %0 : tensor<4096x4096xbf16>
 }
+
+// So little that its rows are not padded (hk-pad-depth).
+func.func @unaligned_small(%x: tensor<100x257xbf16>, %w: tensor<200x257xbf16>) -> tensor<100x200xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<100x257xbf16>, tensor<200x257xbf16> -> tensor<100x200xbf16>
+  return %0 : tensor<100x200xbf16>
+}
