@@ -49,7 +49,21 @@ struct AttentionCandidate {
   bool softcap = true;
   /// For values that are columns of keys only; 16-bit elements.
   bool sharedValues = false;
+  /// For heads whose blocks a unit holds as many of with shorter steps.
+  bool longSteps = false;
 };
+
+/// Whether a unit holds as many blocks of `tile` as of one with steps of half
+/// as many keys: two, whose results are at most 128 columns and whose stages
+/// fit twice in the LDS, or one, as results of more than 192 columns fill the
+/// registers of a wave.
+constexpr bool attentionKeepsBlocks(Arch arch, const AttentionTile &tile,
+                                    const AttentionShape &shape) {
+  int64_t lds = attentionLdsBytes(arch, tile, shape.type, shape.headDim,
+                                  shape.valueDim, false);
+  return shape.valueDim > 192 ||
+         (shape.valueDim <= 128 && 2 * lds <= targetOf(arch).ldsBytes);
+}
 
 /// Waves of a warp-specialised tile.
 inline constexpr int32_t kBulkAttentionWaves = 12;
@@ -102,6 +116,7 @@ inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Gfx942, {64, 32, 4, 1, 1}, 576, true, true},
     {Arch::Gfx942, {32, 32, 4, 1, 1}, 576, true, true},
     {Arch::Gfx950, {128, 64, 4, 2, 1}, 128},
+    {Arch::Gfx950, {128, 64, 4, 2, 1}, 256, true, false, true},
     {Arch::Gfx950, {128, 32, 4, 2, 1}, 256},
     {Arch::Gfx950, {32, 32, 4, 1, 1}, 128},
     {Arch::Gfx950, {32, 32, 2, 1, 1}, 256},
@@ -146,6 +161,8 @@ constexpr bool usableForShape(const AttentionCandidate &c, Arch arch,
     return false;
   if (c.sharedValues &&
       (!attentionSharesValues(shape) || info(shape.type).bits != 16))
+    return false;
+  if (c.longSteps && !attentionKeepsBlocks(arch, c.tile, shape))
     return false;
   return c.arch == attentionCandidateArch(arch) &&
          shape.largestDim() <= c.maxDim;

@@ -37,6 +37,12 @@ constexpr double residentWalks(const AttentionTile &tile,
   return costMax(1, blocks);
 }
 
+/// Blocks that take runs of which a compute unit of sm_90a has the registers:
+/// 154 to 172 of a thread for heads to 64, 199 to 248 for larger ones.
+constexpr double residentRuns(const AttentionShape &shape) {
+  return shape.largestDim() <= 32 ? 5 : shape.largestDim() <= 64 ? 3 : 2;
+}
+
 /// Runs of the keys of all sequences, of equal length, for blocks that have the
 /// `rows` rows of a key head in a sequence: as many as the chip holds blocks,
 /// or a part of that where the rows are several tiles that walk over the same
@@ -60,6 +66,8 @@ constexpr int64_t attentionRuns(const Target &target, const AttentionTile &tile,
                      attentionThreads(target.arch, tile));
   if (flightCalibration(target) && residentWalks(tile, shape) < resident)
     resident = residentWalks(tile, shape);
+  if (target.arch == Arch::Sm90a && residentRuns(shape) < resident)
+    resident = residentRuns(shape);
   return target.computeUnits * int64_t(resident);
 }
 
