@@ -11,6 +11,8 @@
 
 #include "OpUtils.h"
 
+#include "hk/Contract/Conv1dTiles.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -179,10 +181,13 @@ LogicalResult CausalConv1dOp::verify() {
   if (getOffsets() && getLayout() == Conv1dLayout::channel_first)
     return emitOpError("expected layout to be channel_last with offsets, but "
                        "got channel_first");
-  if (getWidth() < 2 || getWidth() > 4)
-    return emitOpError("expected size of dim 1 of weight to be 2, 3 or 4, but "
-                       "got ")
-           << getWidth();
+  int64_t widest = getLayout() == Conv1dLayout::channel_last
+                       ? ::hk::kConv1dMaxWidth
+                       : ::hk::kConv1dMaxChannelFirstWidth;
+  if (getWidth() < 2 || getWidth() > widest)
+    return emitOpError("expected size of dim 1 of weight to be 2 to ")
+           << widest << " of layout " << stringifyConv1dLayout(getLayout())
+           << ", but got " << getWidth();
   if (getOffsets() && tensorType(getOffsets()).getDimSize(0) == 0)
     return emitOpError("expected size of dim 0 of offsets to be at least 1, "
                        "but got 0");

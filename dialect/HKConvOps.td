@@ -20,8 +20,9 @@ def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments, HK
   let summary = "causal depthwise convolution along time";
   let description = [{
     Formula: `y[c, t] = bias[c] + sum_j weight[c, j] x[c, t - (W - 1) + j]`, j from
-    0 to W - 1, W in 2 to 4: the last weight multiplies the current token. f32,
-    bias first, rounded once. The weight is [C, W], the bias [C]; C is static.
+    0 to W - 1, W in 2 to 8 for channel_last inputs, in 2 to 4 for channel_first
+    ones: the last weight multiplies the current token. f32, bias first, rounded
+    once. The weight is [C, W], the bias [C]; C is static.
     Source: the causal-conv1d library of Dao et al. (Mamba).
 
     `channel_last` inputs are dense [B, L, C], or ragged [T, C] with `offsets`

@@ -32,9 +32,17 @@ func.func @weight_dynamic(%x: tensor<2x9x64xf32>, %w: tensor<?x4xf32>) {
 
 // -----
 
-func.func @width(%x: tensor<2x9x64xf32>, %w: tensor<64x5xf32>) {
-  // expected-error @below {{expected size of dim 1 of weight to be 2, 3 or 4, but got 5}}
-  %0 = hk.causal_conv1d channel_last %x, %w : tensor<2x9x64xf32>, tensor<64x5xf32> -> tensor<2x9x64xf32>
+func.func @width(%x: tensor<2x9x64xf32>, %w: tensor<64x9xf32>) {
+  // expected-error @below {{expected size of dim 1 of weight to be 2 to 8 of layout channel_last, but got 9}}
+  %0 = hk.causal_conv1d channel_last %x, %w : tensor<2x9x64xf32>, tensor<64x9xf32> -> tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @width_channel_first(%x: tensor<2x64x9xf32>, %w: tensor<64x5xf32>) {
+  // expected-error @below {{expected size of dim 1 of weight to be 2 to 4 of layout channel_first, but got 5}}
+  %0 = hk.causal_conv1d channel_first %x, %w : tensor<2x64x9xf32>, tensor<64x5xf32> -> tensor<2x64x9xf32>
   return
 }
 

@@ -21,8 +21,10 @@
 namespace hk {
 
 /// Longest filter; a strip has at least one token less, so that only the first
-/// strip of a sequence reaches back before it.
-inline constexpr int64_t kConv1dMaxWidth = 4;
+/// strip of a sequence reaches back before it. Strips of channel_first are one
+/// vector of tokens.
+inline constexpr int64_t kConv1dMaxWidth = 8;
+inline constexpr int64_t kConv1dMaxChannelFirstWidth = 4;
 
 /// What the choice of a tile depends on.
 struct Conv1dShape {

@@ -10,7 +10,7 @@ import typing
 
 import torch
 
-CONV_WIDTHS = range(2, 5)  # Of hk.causal_conv1d.
+CONV_WIDTHS = range(2, 9)  # Of hk.causal_conv1d.
 Filter = typing.Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]
 conv1d = torch.nn.functional.conv1d
 

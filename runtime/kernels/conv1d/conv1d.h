@@ -73,7 +73,9 @@ template <Conv1dSpec S, Conv1dTile T> struct Conv1d {
   static constexpr int kChannels = T.channels;
   static constexpr int kVec = S.channelLast ? T.channels : T.tokens;
   static constexpr bool kHasState = S.stateLength > 0;
-  static_assert(S.width >= 2 && S.width <= kConv1dMaxWidth);
+  static_assert(S.width >= 2 &&
+                S.width <= (S.channelLast ? kConv1dMaxWidth
+                                          : kConv1dMaxChannelFirstWidth));
   static_assert(S.channelLast || kChannels == 1);
   static_assert(S.channels % kChannels == 0);
 

@@ -199,6 +199,7 @@ TEST(Conv1d, Dense) {
     check<kDense, Conv1dTile{64, 4, 8, 16}>({{length}, {}, {}});
     check<withWidth(kDense, 3), Conv1dTile{16, 16, 2, 4}>({{length}, {}, {}});
     check<withWidth(kDense, 2), Conv1dTile{4, 1, 1, 1}>({{length}, {}, {}});
+    check<withWidth(kDense, 8), Conv1dTile{8, 2, 16, 8}>({{length}, {}, {}});
   }
   check<kDense, Conv1dTile{8, 2, 16, 8}>({{}, {}, {}});
 }
@@ -223,6 +224,8 @@ TEST(Conv1d, States) {
       {lengths, outside, initial});
   constexpr Conv1dSpec narrow = withWidth(ragged(4, true, true), 2);
   check<narrow, Conv1dTile{8, 2, 16, 8}>({lengths, lines, initial});
+  constexpr Conv1dSpec wide = withWidth(ragged(6, true, true), 7);
+  check<wide, Conv1dTile{8, 2, 16, 8}>({lengths, lines, initial});
 }
 
 TEST(Conv1d, ChannelFirst) {
