@@ -81,6 +81,63 @@ def test_attention(tmp_path, form, bias):
     close(got.causal.numpy(), attention(*rows, added, causal=True))
 
 
+def heads_of(rows):
+    return rows.reshape(*rows.shape[:2], HEADS, -1).transpose(0, 2, 1, 3)
+
+
+def rows_of(heads):
+    return heads.transpose(0, 2, 1, 3).reshape(heads.shape[0], heads.shape[2], -1)
+
+
+@pytest.mark.parametrize("form", ["separate", "side by side", "given", "projected"])
+def test_caches(tmp_path, form):
+    """Of Whisper and GPT-2: two new tokens behind three, whose keys and values come back with theirs;
+    keys and values of another sequence, given as heads."""
+    b = Builder(9)
+    x, w = b.random.standard_normal((2, 2, H)), b.matrix("w", H, 3 * H)
+    shift = b.weight("shift", b.random.standard_normal(3 * H).astype(np.float32))
+    past = b.random.standard_normal((2, 2, HEADS, 3, H // HEADS)).astype(np.float32)
+    mask = np.array([[1, 0, 1, 1, 1], [1, 1, 1, 1, 1]], np.int32)
+    rows = np.split(x @ b.weights["w"].astype(float), 3, 2)
+    shifts = np.split(b.weights["shift"].astype(float), 3)
+    given = {"x": x.astype(np.float32)}
+    options, names = {"domain": MS, "num_heads": HEADS}, ["y", "keys", "values"]
+    if form == "projected":
+        given |= {"mask": mask, "past": past}
+        made = b.op("Attention", ["x", w, shift, "mask", "past"], 2, unidirectional=1, **options)
+        names = ["y", "present"]
+    else:
+        product = b.op("MatMul", ["x", w])
+        parts = b.op("Split", [product], 3, axis=2, num_outputs=3)
+        if form == "side by side":
+            each = [b.op("Reshape", [p, b.weight("sizes", np.array([0, 0, HEADS, 1, H // HEADS]))])
+                    for p in parts]
+            parts = [b.op("Concat", each, axis=3), "", ""]
+        if form == "given":
+            given |= {"k": past[0], "v": past[1]}
+            made, names = [b.op("MultiHeadAttention", [parts[0], "k", "v", shift], **options)], ["y"]
+        else:
+            given |= {"mask": mask, "past_k": past[0], "past_v": past[1]}
+            made = b.op("MultiHeadAttention", [*parts, shift, "mask", "", "past_k", "past_v"], 3,
+                        unidirectional=1, **options)
+    for old, new in zip(made, names, strict=True):
+        b.rename(old, new)
+    path = tmp_path / "m.onnx"
+    b.save(path, [(n, T.INT32 if n == "mask" else T.FLOAT,
+                   [f"{n}{i}" if s in (3, 5) else s for i, s in enumerate(a.shape)])
+                  for n, a in given.items()], [(n, T.FLOAT, None) for n in names], 20)
+    got = compiled(path).m(**given)
+    if form == "given":
+        return close(got.y.numpy(), attention(rows[0] + shifts[0], *map(rows_of, past), 0))
+    query, *new = (r + c for r, c in zip(rows, shifts, strict=True))
+    whole = [np.concatenate([p, heads_of(n)], 2) for p, n in zip(past, new, strict=True)]
+    added = np.where(mask > 0, 0, FILTER)[:, None, None] + np.where(np.tri(2, 5, 3), 0, -np.inf)
+    close(got.y.numpy(), attention(query, *map(rows_of, whole), added))
+    results = got.present.numpy() if form == "projected" else [got.keys.numpy(), got.values.numpy()]
+    for result, expected in zip(results, whole, strict=True):
+        close(result, expected)
+
+
 def test_hidden_sequence(tmp_path):
     """Where all keys are hidden FILTER is added to all scores, and hides none. In f32 their sum is
     a multiple of 2^-10, so p is off by 2^-9 at most, and so is a mean of values."""
@@ -173,5 +230,14 @@ def test_refusals(tmp_path):
         "Attention", ["x", "w", "", "m"], mask, num_heads=HEADS, mask_filter_value=-1.0)
     assert "'qkv_hidden_sizes' to add up" in refused(
         "Attention", ["x", "w"], x, num_heads=HEADS, qkv_hidden_sizes=[H, H, H + 4])
-    assert "of models with a cache" in refused(
+    assert "rotary embeddings are of inputs" in refused(
         "Attention", ["x", "w"], x, num_heads=HEADS, do_rotary=1)
+    assert "expected a cache [2, batch, heads, keys, size], but got [4]" in refused(
+        "Attention", ["x", "w", "", "", "past"], x | {"past": (T.FLOAT, [4])}, num_heads=HEADS)
+    assert "heads, 3 or 2, size], of 4 heads, but input #0 is " in refused(
+        "MultiHeadAttention", ["x"], x, num_heads=HEADS)
+    assert "expected keys, input #1, beside values" in refused(
+        "MultiHeadAttention", ["x", "", "x"], x, num_heads=HEADS)
+    assert "expected past keys and values, inputs #6 and #7, or neither" in refused(
+        "MultiHeadAttention", ["x", "x", "x", "", "", "", "past"],
+        x | {"past": (T.FLOAT, [2, HEADS, 3, 8])}, num_heads=HEADS)

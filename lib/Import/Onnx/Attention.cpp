@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attention (opset 23) and ORT's MultiHeadAttention; caches are in
-// GroupQueryAttention.cpp.
+// Attention (opset 23), and the table of what ORT has beside it; caches that
+// are written in place are in GroupQueryAttention.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,9 +36,9 @@ static FailureOr<Tensor> headsOf(Node &node, size_t i, int64_t heads,
                               : node.transpose(made, {0, 2, 1, 3});
 }
 
-/// What came before, then the new keys or values, which is also a result.
-static FailureOr<Tensor> withPast(Node &node, size_t past, size_t present,
-                                  const Tensor &x) {
+FailureOr<Tensor> mlir::hk::importer::withPast(Node &node, size_t past,
+                                               size_t present,
+                                               const Tensor &x) {
   Tensor whole = x;
   if (node.has(past)) {
     HK_TRY(before, node.tensor(past));
@@ -151,60 +151,15 @@ static LogicalResult attention(Node &node) {
   return failed(result) ? failure() : node.result(0, *result);
 }
 
-/// com.microsoft.MultiHeadAttention of separate queries, keys and values
-/// [B, S, H * D]. Inputs: q, k, v, bias, key_padding_mask, attention_bias.
-static LogicalResult multiHead(Node &node) {
-  int64_t heads = node.integer("num_heads", 0);
-  for (size_t i = 6; i < node.numInputs(); ++i)
-    if (node.has(i))
-      return node.error() << "input #" << i << ", of a cache, is not supported";
-  Attention a;
-  Tensor *parts[] = {&a.query, &a.key, &a.value};
-  Size offset(0);
-  for (size_t i = 0; i < 3; ++i) {
-    HK_TRY(x, node.tensor(i));
-    if (x.rank() != 3)
-      return node.error() << "expected separate queries, keys and values of "
-                             "three dims, but got "
-                          << node.describe(x.shape);
-    Tensor row = x;
-    if (node.has(3)) {
-      HK_TRY(bias, node.tensor(3));
-      if (bias.rank() != 1)
-        return node.error() << "expected a bias of one dim, but got "
-                            << node.describe(bias.shape);
-      HK_TRY(part, node.slice(bias, 0, offset, x.shape[2]));
-      HK_TRY(sum, node.binary<AddOp>(x, part));
-      row = sum;
-      offset = offset + x.shape[2];
-    }
-    HK_TRY(parted, partHeads(node, row, heads));
-    *parts[i] = parted;
-  }
-  if (failed(readPadding(node, 4, a)) || failed(addBias(node, 5, a)))
-    return failure();
-  if (double scale = node.real("scale", 0); scale != 0)
-    a.scale = scale;
-  if (node.integer("unidirectional", 0)) {
-    if (a.query.shape[1] != a.key.shape[1])
-      return node.error() << "expected as many keys as queries with attribute "
-                             "'unidirectional'";
-    a.causal = true;
-  }
-  HK_TRY(made, attend(node, a));
-  HK_TRY(result, joinHeads(node, made));
-  return node.result(0, result);
-}
-
 ArrayRef<Operator> mlir::hk::importer::attentionOperators() {
   constexpr const char *kMs = "com.microsoft";
   static const Operator table[] = {
       {"", "Attention", 23, 3, 7, attention,
        "no scores as a result, no softcap with a mask"},
-      {kMs, "MultiHeadAttention", 1, 3, 8, multiHead,
-       "separate inputs, lengths or int32 keys as the padding, no cache"},
+      {kMs, "MultiHeadAttention", 1, 1, 10, multiHeadAttention,
+       "lengths or int32 keys as the padding; a cache that it returns longer"},
       {kMs, "Attention", 1, 2, 7, projectedAttention,
-       "lengths or int32 keys as the padding, no cache"},
+       "lengths or int32 keys as the padding; a cache that it returns longer"},
       {kMs, "GroupQueryAttention", 1, 1, 16, groupQueryAttention,
        "a cache of known size (--dim), written in place; no quantised cache"},
   };

@@ -18,12 +18,12 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
-/// Which keys of `key` [B, Sk, H, D] are in front of the end of their sequence,
-/// [B, Sk]. hk.attention's lengths would also move the queries: with them the
-/// last one sees the last key, and ORT's first one sees the first.
-static FailureOr<Tensor> isBelow(Node &node, const Tensor &key,
+/// Which keys are in front of the end of their sequence, [B, Sk].
+/// hk.attention's lengths would also move the queries: with them the last one
+/// sees the last key, and ORT's first one sees the first.
+static FailureOr<Tensor> isBelow(Node &node, const Attention &a,
                                  const Tensor &lengths) {
-  HK_TRY(places, node.places(key, 1, kInt32));
+  HK_TRY(places, node.places(a.key, a.headMajor ? 2 : 1, kInt32));
   HK_TRY(ends, node.reshape(lengths, {lengths.shape[0], Size(1)}));
   return node.compare(ComparePredicate::lt, places, ends);
 }
@@ -55,7 +55,7 @@ LogicalResult mlir::hk::importer::readPadding(Node &node, size_t i,
   }
   FailureOr<Tensor> isKey = failure();
   if (mask.rank() == 1) {
-    isKey = isBelow(node, a.key, mask);
+    isKey = isBelow(node, a, mask);
   } else {
     HK_TRY(zero, node.scalar(0, kInt32));
     isKey = node.compare(ComparePredicate::gt, mask, zero);
@@ -112,18 +112,50 @@ static FailureOr<SmallVector<Size>> widths(Node &node, const Size &columns) {
   return SmallVector<Size>(3, *third);
 }
 
+/// Keys and values behind the cache, input 4 [2, B, H, P, D], together
+/// output 1.
+static LogicalResult addCache(Node &node, Attention &a) {
+  if (!node.has(4) && !node.wants(1))
+    return success();
+  a.headMajor = true;
+  SmallVector<Tensor> whole;
+  Tensor *sides[] = {&a.key, &a.value};
+  for (auto [i, side] : llvm::enumerate(sides)) {
+    HK_TRY(turned, node.transpose(*side, {0, 2, 1, 3}));
+    *side = turned;
+    if (node.has(4)) {
+      HK_TRY(past, node.tensor(4));
+      if (past.rank() != 5 || !past.shape[0].isConstant(2))
+        return node.error()
+               << "expected a cache [2, batch, heads, keys, size], "
+                  "but got "
+               << node.describe(past.shape);
+      HK_TRY(half, node.slice(past, 0, int64_t(i), 1));
+      HK_TRY(before, node.reshape(half, ArrayRef(past.shape).drop_front()));
+      HK_TRY(both, node.concat(2, {before, turned}));
+      *side = both;
+    }
+    Shape shape{1};
+    shape.append(side->shape.begin(), side->shape.end());
+    HK_TRY(part, node.reshape(*side, shape));
+    whole.push_back(part);
+  }
+  if (!node.wants(1))
+    return success();
+  HK_TRY(present, node.concat(0, whole));
+  return node.result(1, present);
+}
+
 /// Inputs: x [B, S, I], weight [I, columns], bias, padding, cache, what is
 /// added to the scores.
 LogicalResult mlir::hk::importer::projectedAttention(Node &node) {
-  for (const char *name : {"do_rotary", "past_present_share_buffer"})
-    if (failed(node.only(name, 0, "of models with a cache")))
-      return failure();
+  if (failed(node.only("do_rotary", 0, "rotary embeddings are of inputs")) ||
+      failed(node.only("past_present_share_buffer", 0,
+                       "a cache is returned longer")))
+    return failure();
   node.integer("rotary_embedding_dim", 0);
-  for (size_t i : {4, 6})
-    if (node.has(i))
-      return node.error() << "input #" << i << ", of a cache, is not supported";
-  if (node.wants(1))
-    return node.error() << "output #1, a cache, is not supported";
+  if (node.has(6))
+    return node.error() << "input #6, of a shared cache, is not supported";
   HK_TRY(x, node.realTensor(0));
   HK_TRY(weight, node.realTensor(1));
   if (x.rank() != 3 || weight.rank() != 2)
@@ -149,7 +181,8 @@ LogicalResult mlir::hk::importer::projectedAttention(Node &node) {
     *part = parted;
     offset = offset + size;
   }
-  if (failed(readPadding(node, 3, a)) || failed(addBias(node, 5, a)))
+  if (failed(addCache(node, a)) || failed(readPadding(node, 3, a)) ||
+      failed(addBias(node, 5, a)))
     return failure();
   if (double scale = node.real("scale", 0); scale != 0)
     a.scale = scale;

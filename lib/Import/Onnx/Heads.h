@@ -54,8 +54,14 @@ FailureOr<Tensor> rotate(Node &node, const Tensor &x, const Tensor &cos,
                          const Tensor &sin, const Tensor *positions,
                          bool interleaved);
 
-/// com.microsoft.GroupQueryAttention.
+/// Input `past` [B, H, P, D], if there is one, then the keys or values x
+/// [B, H, S, D], which is also result `present`.
+FailureOr<Tensor> withPast(Node &node, size_t past, size_t present,
+                           const Tensor &x);
+
+/// com.microsoft.GroupQueryAttention and MultiHeadAttention.
 LogicalResult groupQueryAttention(Node &node);
+LogicalResult multiHeadAttention(Node &node);
 
 } // namespace mlir::hk::importer
 
