@@ -32,8 +32,12 @@ static Expr oncePerRow(Puller &p, const Expr &value) {
   return p.defineOnce("f", value);
 }
 
-/// `x` less a number of its row, by pairs where the target subtracts them.
+/// `x` less a number of its row, by pairs where the target subtracts them. For
+/// few elements copying the number to a pair costs more than that spares.
 static Expr lessThat(const Expr &x, const Expr &ofRow) {
+  constexpr int kLeastLanes = 8;
+  if (x.type.lanes < kLeastLanes)
+    return x - ofRow;
   return call("difference", {x, splat(x.type, ofRow)});
 }
 
