@@ -146,8 +146,24 @@ static void guardDivisors(func::FuncOp func) {
   });
 }
 
+/// A function that the graph pipeline left has its outputs and its workspace as
+/// arguments, in memory, and a shape function.
+static LogicalResult requirePlanned(ModuleOp module, func::FuncOp func) {
+  bool inMemory = llvm::all_of(func.getArgumentTypes(),
+                               [](Type type) { return isa<MemRefType>(type); });
+  if (inMemory && func.getNumArguments() != 0 &&
+      module.lookupSymbol((func.getSymName() + kShapeFunctionSuffix).str()))
+    return success();
+  return func.emitOpError("expected outputs and a workspace among arguments "
+                          "in memory; run hk-graph before");
+}
+
 void LowerToLLVMPass::runOnOperation() {
   ModuleOp module = getOperation();
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func.isPublic() && !func.isExternal() &&
+        failed(requirePlanned(module, func)))
+      return signalPassFailure();
   LLVMTypeConverter typeConverter(&getContext());
   converter = &typeConverter;
   kernelIndex.clear();
