@@ -148,8 +148,11 @@ bool expectResults(const CheckRequest &request, func::FuncOp func,
       ++next;
     }
   Operation *ret = func.getBody().front().getTerminator();
+  llvm::SmallPtrSet<const void *, 4> seen;
   for (auto [value, result] : llvm::zip(ret->getOperands(), results)) {
-    if (BlockArgument state = stateArgumentOf(value))
+    // Returned once more it is an output, a copy.
+    BlockArgument state = stateArgumentOf(value);
+    if (state && seen.insert(value.getAsOpaquePointer()).second)
       states[state.getArgNumber()] = &result;
     else
       outputs.push_back(&result);
