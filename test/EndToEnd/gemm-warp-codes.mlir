@@ -1,4 +1,4 @@
-// Groups of many rows times fp4 codes that are decoded on their way to LDS. The host's kernels are
+// Groups of many rows times fp4 codes that are decoded where they are multiplied. The host's kernels are
 // checked here with the same calls; benchmarks/gpu/gemm.py makes them on a GPU. Groups are empty,
 // end anywhere, leave places behind the last one; places have no row; k is no multiple of a stage,
 // columns none of a tile; powers of two are of all sizes, 2^-127 and NaN among them.

@@ -14,21 +14,20 @@ func.func @token(%x: tensor<?x14336xbf16>, %w: tensor<8x4096x14336xbf16>, %bound
   return %y : tensor<?x4096xbf16>
 }
 
-// Up to 16 rows to a group stream their codes; more are multiplied by warpgroups, of which one
-// decodes: it needs addresses, no tensor maps, and no block shares rows of A.
+// Up to 16 rows to a group stream their codes; more are multiplied by warpgroups, which decode them
+// in registers: they need addresses, no tensor maps, and no block shares rows of A.
 // CHECK-LABEL: hk.kernel @grouped_matmul_0 gemm
 // CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, {{.*}}loop = skinny_codes>
 // CHECK: hk.variant @v1 #hk.gemm_tile<bm = 16, {{.*}}loop = skinny_codes>
-// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 64, bn = 128, {{.*}}loop = warp_specialised> threads 256
-// CHECK: hk.variant @v3 #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised> threads 384
+// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 160, bn = 128, {{.*}}loop = warp_specialised> threads 384
 // CHECK-NOT: hk.variant
 // CHECK: hk.launch @grouped_matmul_0
 // TEXT: Product_v0 = GroupedSkinnyCodes<GemmProblem<
 // TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>, true>;
-// TEXT: Product_v3 = GroupedWarpSpecialised<GemmProblem<
+// TEXT: Product_v2 = SwappedCodes<GemmProblem<
 // TEXT-NEXT: Operand<DType::BF16, true, 16>
 // TEXT-NEXT: Operand<DType::F4E2M1FN, true, 16, Scaled<DType::F8E8M0FNU, 1, 32, DType::BF16>>
-// TEXT: HK_EARLY_KERNEL({{.*}}_v3,
+// TEXT: HK_EARLY_KERNEL({{.*}}_v2,
 func.func @codes(%x: tensor<?x2880xbf16>, %w: tensor<128x2880x2880xf4E2M1FN>, %s: tensor<128x2880x90xf8E8M0FNU>, %bounds: tensor<129xi32>) -> tensor<?x2880xbf16> {
   %y = hk.grouped_matmul %x, %w scales (none, %s) bounds %bounds transpose_b : tensor<?x2880xbf16>, tensor<128x2880x2880xf4E2M1FN> scales (none, tensor<128x2880x90xf8E8M0FNU>) groups tensor<129xi32> -> tensor<?x2880xbf16>
   return %y : tensor<?x2880xbf16>

@@ -67,8 +67,6 @@ constexpr double warpSpecialisedClocks(const Target &target,
   // by what they took.
   if (!shape.grouped && info(shape.operand).bits == 8)
     step = costMax(step, clocksFromCache(target, tile, tiles));
-  if (shape.powersOfCodes)
-    step = costMax(step, kDecodeClocks * tile.bn);
   bool least = shape.grouped && tile.bn == 64;
   if (least)
     step = costMax(step, kLeastStageClocks);

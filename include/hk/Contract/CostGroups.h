@@ -21,11 +21,6 @@ namespace hk {
 /// for, and added.
 inline constexpr double kChainClocks = 600;
 
-/// In which a warpgroup decodes 64 codes of a row of B: GPT-OSS' products of
-/// 512 and 4,096 tokens took 836 and 1222 us on an H100
-/// (benchmarks/results/h200-moe.md), 10 to 11 for each column of a tile.
-inline constexpr double kDecodeClocks = 10;
-
 /// `rows` in boxes.
 constexpr double rowsInBoxes(int64_t rows) {
   int64_t boxes = (rows + kGroupBoxRows - 1) / kGroupBoxRows;

@@ -509,11 +509,9 @@ constexpr int32_t gemmColumns(const GemmTile &tile, bool pair) {
 
 constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
                                    const GemmShapeClass &shape) {
-  // Codes of groups are decoded on their way, by the warpgroup that copies.
+  // Codes of groups are decoded where they are multiplied.
   if (shape.grouped && shape.powersOfCodes && shape.operand == DType::BF16)
-    return row.cluster == 1 && !isSwapped(tile) && shape.group == 0 &&
-           (tile.bn == 256 || tile.bn == 128) &&
-           (tile.wm > 1 || tile.bn == 128);
+    return isSwapped(tile) && shape.group == 0;
   if (!shape.bulk || shape.operand == DType::F32)
     return false;
   if (isFp8(shape.operand) && !row.fp8)

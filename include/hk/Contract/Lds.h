@@ -114,10 +114,33 @@ constexpr bool isSwapped(const GemmTile &tile) {
 /// two of them beyond the columns, which keep writes in different banks.
 inline constexpr int32_t kGroupBoxRows = 32, kSwappedPad = 4;
 
+/// Whether B of such a loop is of codes, which become 16 bits
+/// (gemm/sm90/swapped_codes.h): of 16 bits nothing else has that loop.
+constexpr bool isSwappedCodes(const GemmTile &tile) {
+  return isSwapped(tile) && tile.bk < kBulkRowBytes;
+}
+/// Bytes of a row around the powers of 16 chunks of codes; and of the slab in
+/// which a warp's results meet, of a pair both halves of eight columns.
+inline constexpr int32_t kCodesSpanBytes = 32;
+inline constexpr int32_t kCodesSlabBytes =
+    2 * kGroupBoxRows * (8 + kSwappedPad) * 4;
+
+/// Room to align, the stages of A and of codes with two barriers each, powers
+/// of two spans, and the slabs.
+constexpr int64_t swappedCodesLds(const GemmTile &tile) {
+  int64_t stage =
+      ldsAdd(ldsMul(tile.bm, kBulkRowBytes), ldsMul(tile.bn, tile.bk / 2));
+  return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
+                ldsAdd(ldsMul(2, tile.bn, kCodesSpanBytes),
+                       ldsMul(tile.wn, kGroupWarps, kCodesSlabBytes)));
+}
+
 /// Room to align, the stages, a slab per multiplying warp, two barriers a
 /// stage and a warp. Swapped: two slabs, and four scales
 /// for the rows of a stage.
 constexpr int64_t warpSpecialisedLds(const GemmTile &tile) {
+  if (isSwappedCodes(tile))
+    return swappedCodesLds(tile);
   int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
   if (isSwapped(tile))
     return ldsAdd(

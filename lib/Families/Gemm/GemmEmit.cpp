@@ -91,12 +91,7 @@ private:
     return ::hk::isGroupedSkinny(podOf(tileOf(variant)));
   }
   /// Whether tensor maps describe its operands.
-  bool isMapped(VariantOp variant) {
-    return mapsOperands(tileOf(variant)) && !decodes(variant);
-  }
-  bool decodes(VariantOp variant) {
-    return decodesIntoStages(gemm, tileOf(variant).getLoop());
-  }
+  bool isMapped(VariantOp variant) { return mapsOperands(tileOf(variant)); }
 
   /// Columns the epilogue handles at a time.
   int vectorWidth() {
@@ -310,13 +305,14 @@ private:
   void writeProblem(VariantOp variant) {
     GemmTileAttr tile = tileOf(variant);
     os << "using Product_" << variant.getSymName() << " = "
-       << (gemm.groupsK()                          ? "GroupedDepth"
-           : !gemm.grouped()                       ? textOf(tile.getLoop()).name
-           : isBlocks(variant)                     ? "GroupedGemm"
-           : ::hk::isSwapped(podOf(tile))          ? "SwappedGroups"
-           : isGroupedSkinny(variant)              ? "GroupedSkinny"
-           : isMapped(variant) || decodes(variant) ? "GroupedWarpSpecialised"
-                                                   : "GroupedSkinnyCodes")
+       << (gemm.groupsK()                      ? "GroupedDepth"
+           : !gemm.grouped()                   ? textOf(tile.getLoop()).name
+           : isBlocks(variant)                 ? "GroupedGemm"
+           : ::hk::isSwappedCodes(podOf(tile)) ? "SwappedCodes"
+           : ::hk::isSwapped(podOf(tile))      ? "SwappedGroups"
+           : isGroupedSkinny(variant)          ? "GroupedSkinny"
+           : isMapped(variant)                 ? "GroupedWarpSpecialised"
+                                               : "GroupedSkinnyCodes")
        << "<GemmProblem<\n    ";
     writeOperand(gemm.operand(GemmSide::Lhs));
     os << ",\n    ";
@@ -330,7 +326,7 @@ private:
       os << ", " << groupProblemText(gemm.grouped());
       if (isBlocks(variant) && !gemm.groupsK())
         os << ", " << textOf(tile.getLoop()).name;
-      if (isMapped(variant) || decodes(variant))
+      if (isMapped(variant))
         os << ", " << tile.getCluster();
       if (isGroupedSkinny(variant) ||
           podOf(tile).loop == ::hk::GemmLoop::SkinnyCodes)

@@ -109,15 +109,10 @@ private:
 
 bool mlir::hk::mapsOperands(GemmTileAttr tile) {
   GemmLoop loop = tile.getLoop();
-  if (::hk::isGroupedSkinny(podOf(tile)))
+  if (::hk::isGroupedSkinny(podOf(tile)) || ::hk::isSwappedCodes(podOf(tile)))
     return false;
   return loop == GemmLoop::warp_specialised || loop == GemmLoop::skinny ||
          loop == GemmLoop::streamed_codes || loop == GemmLoop::swapped;
-}
-
-bool mlir::hk::decodesIntoStages(GemmPlan gemm, GemmLoop loop) {
-  return loop == GemmLoop::warp_specialised &&
-         ::hk::info(gemm.operand(GemmSide::Rhs).type()).bits == 4;
 }
 
 bool mlir::hk::onlyRounds(KernelOp kernel) {
@@ -138,9 +133,8 @@ bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   Operation *yield = kernel.getSpecBlock().getTerminator();
   int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
   if (tile.getLoop() != GemmLoop::warp_specialised ||
-      ::hk::isSwapped(podOf(tile)) || decodesIntoStages(gemm, tile.getLoop()) ||
-      yield->getNumOperands() != 1 || columns < kStoreColumns ||
-      !LightEpilogue(kernel, gemm).isLight)
+      ::hk::isSwapped(podOf(tile)) || yield->getNumOperands() != 1 ||
+      columns < kStoreColumns || !LightEpilogue(kernel, gemm).isLight)
     return false;
   // What is computed of accumulators is unrolled, as they are registers. Blocks
   // of experts have a tile or two, and would wait for that much code most of
@@ -197,7 +191,7 @@ static SmallVector<hk_tensor_map_abi> streamedMaps(KernelOp kernel,
 SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
                                                         GemmTileAttr tile) {
   GemmPlan gemm = describeGemm(kernel);
-  if (!mapsOperands(tile) || decodesIntoStages(gemm, tile.getLoop()))
+  if (!mapsOperands(tile))
     return {};
   if (tile.getLoop() == GemmLoop::streamed_codes)
     return streamedMaps(kernel, tile);

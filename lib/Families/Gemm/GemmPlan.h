@@ -284,9 +284,6 @@ int64_t leastSentByGemm(KernelOp kernel, const ::hk::Target &target);
 bool sendsBoxes(KernelOp kernel, GemmTileAttr tile);
 /// Whether the loop of a tile reads its operands through tensor maps.
 bool mapsOperands(GemmTileAttr tile);
-/// Whether threads of that loop decode the right operand's codes into its
-/// stages; then no operand has a tensor map.
-bool decodesIntoStages(GemmPlan gemm, GemmLoop loop);
 /// Maps of A, unless an order names its rows, B and, if the engine stores it,
 /// the result and what is read where it is stored; of a loop that has them.
 SmallVector<hk_tensor_map_abi> gemmTensorMaps(KernelOp kernel,

@@ -236,12 +236,10 @@ private:
     // Few rows of few groups: with many groups other tiles draw as much.
     if (::hk::isGroupedSkinny(tile))
       return !range.few && !askedLoop();
-    // Blocks decode a group's codes for every 64 rows, five times as long;
-    // tiles of 128 columns get their rows twice for as many codes.
+    // Blocks decode a group's codes for every 64 rows, five times as long.
     if (shape.powersOfCodes && fits(::hk::GemmLoop::WarpSpecialised) &&
         !kernel.getThreads() && !askedLoop())
-      return tile.loop == ::hk::GemmLoop::Blocks ||
-             (tile.bm == 128 && tile.bn == 128);
+      return tile.loop == ::hk::GemmLoop::Blocks;
     if (!groups)
       return false;
     // What few tiles are for; of many their number makes no difference.
@@ -249,7 +247,7 @@ private:
       return !range.few;
     if (tile.loop != ::hk::GemmLoop::WarpSpecialised)
       return range.few;
-    return ::hk::isSwapped(tile) &&
+    return ::hk::isSwapped(tile) && !::hk::isSwappedCodes(tile) &&
            (range.few || range.typical > tile.bm || gemm.grouped().isBlocks());
   }
 

@@ -1,5 +1,5 @@
-// GPT-OSS' experts: with many rows their codes are decoded on the way to LDS, in tiles of
-// 64 x 128 and 128 x 256, with the gate and without.
+// GPT-OSS' experts: with many rows their codes are decoded in registers, where products take
+// them, with the gate and without.
 func.func @up(%x: tensor<?x2880xbf16>, %w: tensor<128x5760x2880xf4E2M1FN>, %t: tensor<128x5760x90xf8E8M0FNU>, %bounds: tensor<129xi32>, %order: tensor<?xi32>) -> tensor<?x2880xbf16> {
   %y = hk.grouped_matmul %x, %w scales (none, %t) bounds %bounds order %order transpose_b top_k 4 : tensor<?x2880xbf16>, tensor<128x5760x2880xf4E2M1FN> scales (none, tensor<128x5760x90xf8E8M0FNU>) groups tensor<129xi32> order tensor<?xi32> -> tensor<?x5760xbf16>
   %g = hk.gated_activation swiglu_oai %y limit 7.0 interleaved : tensor<?x5760xbf16> -> tensor<?x2880xbf16>

@@ -21,6 +21,7 @@
 #define HK_LIST20(r, i) HK_LIST16(r, i), HK_LIST4(r, i + 16)
 #define HK_LIST40(r, i) HK_LIST32(r, i), HK_LIST8(r, i + 32)
 #define HK_LIST48(r, i) HK_LIST32(r, i), HK_LIST16(r, i + 32)
+#define HK_LIST80(r, i) HK_LIST64(r, i), HK_LIST16(r, i + 64)
 #define HK_LIST96(r, i) HK_LIST64(r, i), HK_LIST32(r, i + 64)
 #define HK_LIST128(r, i) HK_LIST64(r, i), HK_LIST64(r, i + 64)
 

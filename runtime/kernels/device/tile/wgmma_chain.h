@@ -9,7 +9,8 @@
 // sum of steps in one statement (the rules of wgmma.h hold):
 //   ScoreChain: S[64, KEYS] = Q[64, D] * K[KEYS, D]^T, both in LDS;
 //   RowScoreChain: the same, Q in registers;
-//   ValueChain: O[64, N] += P[64, KEYS] * V[KEYS, N], P in registers.
+//   ValueChain: O[64, N] += P[64, KEYS] * V[KEYS, N], P in registers;
+// and the part of a product of which an operand is made in registers, RowChain.
 // Matrices lie in LDS as panels of 64 columns: rows of 128 bytes with the
 // 128-byte swizzle, one panel behind the other. V is used as it is stored, key
 // by key; the instruction transposes it. The layout of S's accumulators is that
@@ -196,6 +197,35 @@ template <DType D, int KEYS, int DEPTH, int PARTS = 1> struct RowScoreChain {
                  : HK_LIST32(HK_OUT, 0)
                  : HK_LIST16(HK_IN, 0), "l"(k)
                  : "memory");
+#undef HK_IN
+#undef HK_OUT
+  }
+};
+
+/// D[64, N] += A[64, DEPTH] * B[N, DEPTH]^T, A in registers, of 128 bytes of
+/// the rows of B in LDS those from a descriptor on.
+template <DType D, int N, int DEPTH> struct RowChain {
+  static_assert(info(D).bits == 16 && DEPTH == 32);
+  static constexpr int kWords = DEPTH / 4;
+  static constexpr auto kText =
+      detail::rowScoreText(detail::ProductTypes<D>::kText, N,
+                           DEPTH / detail::kChainStep, 0, 1, /*adds=*/true);
+
+  /// Begins d += A B^T; b as operandDescriptor().
+  HK_MEM static void add(float (&d)[N / 2], const u32 (&a)[kWords], u64 b) {
+#define HK_OUT(i) "+f"(d[i])
+#define HK_IN(i) "r"(a[i])
+#define HK_CHAIN(n, accumulators)                                              \
+  if constexpr (N == n)                                                        \
+  asm volatile((kText)                                                         \
+               : HK_LIST##accumulators(HK_OUT, 0)                              \
+               : HK_LIST8(HK_IN, 0), "l"(b)                                    \
+               : "memory")
+    static_assert(N == 64 || N == 128 || N == 160);
+    HK_CHAIN(64, 32);
+    HK_CHAIN(128, 64);
+    HK_CHAIN(160, 80);
+#undef HK_CHAIN
 #undef HK_IN
 #undef HK_OUT
   }

@@ -38,7 +38,7 @@ template <class Config> struct StageReader {
   HK_MEM void begin(typename Config::Registers &d, bool keep) const {
     lds.full(ring.stage).wait(ring.phase);
     // What threads have copied, the tensor cores see behind a fence.
-    if constexpr (Config::P::A::kGathered || Config::kDecodesB)
+    if constexpr (Config::P::A::kGathered)
       publishToCopies();
     Config::Product::begin(
         d,

@@ -50,7 +50,10 @@ template <DType H> struct CodePairs<DType::F4E2M1FN, H> {
     // of their own.
     u32 from = pair < 2 ? word : word >> 8;
     int at = pair % 2 * 4;
-    u32 codes = from & (0x000F000Fu << at);
+    return ofAlone(from & (0x000F000Fu << at), at);
+  }
+  /// Of two codes alone in a word, from bits `at` and 16 + at on.
+  HK_MEM static u32 ofAlone(u32 codes, int at = 0) {
     return codes * ((1u << (12 - at)) + (1u << (6 - at))) & 0x81C081C0u;
   }
 };
@@ -126,10 +129,16 @@ template <bool Usual> struct PairPower {
   /// Whether all four powers of a word are usual; of 2 that is not said.
   HK_MEM static bool holds(u32 word) { return (word & 0x80808080u) == 0; }
 
-  HK_MEM u32 pair(u32 word, int i) const {
+  HK_MEM u32 pair(u32 word, int i) const { return times(Pairs::get(word, i)); }
+  /// Of two codes alone in a word, from bits 0 and 16 on.
+  HK_MEM u32 ofAlone(u32 codes) const { return times(Pairs::ofAlone(codes)); }
+
+private:
+  using Pairs = CodePairs<DType::F4E2M1FN, DType::BF16>;
+
+  HK_MEM u32 times(u32 pair) const {
     using Half = HalfPair<DType::BF16>;
-    u32 codes = CodePairs<DType::F4E2M1FN, DType::BF16>::get(word, i);
-    return Half::mul(Usual ? codes : Half::mul(codes, kUpPair), power);
+    return Half::mul(Usual ? pair : Half::mul(pair, kUpPair), power);
   }
 };
 

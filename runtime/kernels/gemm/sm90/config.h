@@ -67,11 +67,7 @@ struct WarpConfig {
       P::kTile.wn, P::kTile.stages, P::kTile.splitK, GemmLoop::WarpSpecialised,
       Cluster};
   static constexpr DType D = P::kOperand;
-  /// Codes of B are decoded on their way to a stage, by threads; they wait for
-  /// it where the last stage would be.
-  static constexpr bool kDecodesB = P::B::kMem != D;
-  static constexpr int kCluster = Cluster;
-  static constexpr int kStages = kDecodesB ? T.stages - 1 : T.stages;
+  static constexpr int kCluster = Cluster, kStages = T.stages;
   static constexpr OneMatrix kOne = OneT;
   /// Blocks that share a tile of A, and of B.
   static constexpr int kSharersOfA = SharesT == Shares::A ? Cluster : 1;
@@ -89,7 +85,7 @@ struct WarpConfig {
   static constexpr i64 kLds = gemmLds(kTarget, T, D);
   static_assert(T.bk * info(D).bits == kRow * 8 && T.bm == 64 * kGroups &&
                 T.wn == 1 && P::A::kKContiguous && P::A::kMem == D &&
-                (P::B::kMem == D || info(P::B::kMem).bits == 4));
+                P::B::kMem == D);
 
   /// B lies in a stage as rows along k, or as panels of kBulkPanelColumns.
   static constexpr bool kColumnsOfB = !P::B::kKContiguous;
@@ -103,17 +99,16 @@ struct WarpConfig {
 
   using Shared = ClusterShared<Cluster, kLds>;
 
-  /// Addresses in LDS: stages (A, then B), codes of B, a slab for each warp
-  /// that multiplies, barriers.
+  /// Addresses in LDS: stages (A, then B), a slab for each warp that
+  /// multiplies, barriers.
   struct Layout {
     u32 base;
 
     HK_MEM explicit Layout(const Shared &lds) : base(bulkBase(lds.bytes)) {}
     HK_MEM u32 stageA(u32 stage) const { return base + stage * kStageBytes; }
     HK_MEM u32 stageB(u32 stage) const { return stageA(stage) + kBytesA; }
-    HK_MEM u32 codes() const { return base + kStages * kStageBytes; }
     HK_MEM u32 slab(int warp) const {
-      return base + T.stages * kStageBytes + warp * kBulkSlabBytes;
+      return base + kStages * kStageBytes + warp * kBulkSlabBytes;
     }
     /// A stage has been filled; every consumer of the cluster has read it.
     HK_MEM LdsBarrier full(u32 stage) const { return {bars() + stage * 8}; }

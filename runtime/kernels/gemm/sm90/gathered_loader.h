@@ -46,12 +46,14 @@ template <class Config, class Groups> struct RowsByThread {
       rows[i] = place < at.end ? rowOf(place) : -1;
     }
   }
-  /// Asks for elements k and on of the rows.
-  HK_MEM void copy(int k, u32 stage) const {
+  /// Asks for elements k and on of the rows, of the first `count` at least.
+  HK_MEM void copy(int k, u32 stage, int count = Config::T.bm) const {
     i64 byte = i64(k) * kSize + thread % kChunks * 16;
     auto from = global<const u8>(args.a.data) + byte;
     bool inside = byte < args.k * kSize;
     HK_UNROLL for (int i = 0; i < kRows; ++i) {
+      if (i * kRowsAtOnce >= count)
+        break;
       int row = thread / kChunks + i * kRowsAtOnce;
       // Opaque, as products of rows and stride are kept for all of a tile if
       // the compiler can, and are twice the registers. Nothing is read where

@@ -15,22 +15,16 @@
 
 #include "kernels/gemm/run_walk.h"
 #include "kernels/gemm/schedule.h"
-#include "kernels/gemm/sm90/codes_loader.h"
+#include "kernels/gemm/sm90/gathered_loader.h"
 
 namespace hk {
 
-template <class Config, class Groups, bool Gathered = Groups::kGathered,
-          bool Decodes = Config::kDecodesB>
+template <class Config, class Groups, bool Gathered = Groups::kGathered>
 struct PickLoader {
   using Type = BulkLoader<Config, kWave, kGroupBoxRows>;
 };
-template <class Config, class Groups>
-struct PickLoader<Config, Groups, true, false> {
+template <class Config, class Groups> struct PickLoader<Config, Groups, true> {
   using Type = GatheredLoader<Config, Groups>;
-};
-template <class Config, class Groups, bool Gathered>
-struct PickLoader<Config, Groups, Gathered, true> {
-  using Type = CodesLoader<Config, Groups>;
 };
 
 /// By bounds or lengths; blocks that are larger than a tile, or a tile's runs

@@ -44,7 +44,7 @@ template <class Problem, int Cluster, bool SharedB> struct SwappedTileConfig {
       P::kTile.wm,     P::kTile.wn,       P::kTile.stages,
       P::kTile.splitK, GemmLoop::Swapped, Cluster};
   static constexpr DType D = P::kOperand;
-  static constexpr bool kDecodesB = false, kColumnsOfB = false;
+  static constexpr bool kColumnsOfB = false;
   static constexpr int kCluster = Cluster, kStages = T.stages;
   static constexpr OneMatrix kOne = SharedB ? OneMatrix::OfB : OneMatrix::None;
   static constexpr int kSharersOfA = 1, kSharersOfB = 1;

@@ -20,7 +20,6 @@ namespace hk {
 
 /// As WarpConfig, with rows of B as those of the instruction.
 template <class Problem, int Cluster> struct SwappedConfig {
-  static constexpr bool kDecodesB = false;
   using P = Problem;
   static constexpr GemmTile T = {
       P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,

@@ -14,14 +14,14 @@
 //   GroupedWarpSpecialised<Problem, Groups, Cluster>::run(args, groups, maps,
 //   block,
 //                                                shared, epilogue)
-//   maps: A, unless an order names its rows, and B. None where B is of codes,
-//   which the warpgroup that copies decodes (codes_loader.h).
+//   maps: A, unless an order names its rows, and B.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_GEMM_SM90_WARP_GROUPED_H
 #define HK_KERNELS_GEMM_SM90_WARP_GROUPED_H
 
+#include "kernels/gemm/sm90/swapped_codes.h"
 #include "kernels/gemm/sm90/swapped_groups.h"
 #include "kernels/gemm/sm90/unnamed_rows.h"
 #include "kernels/gemm/sm90/warp_loop.h"
@@ -100,23 +100,11 @@ struct GroupedWarpSpecialised {
               shared.bytes, epilogue);
   }
 
-  /// Of codes, without maps.
-  template <class Epilogue>
-  HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
-                         BlockId block, Shared &shared,
-                         const Epilogue &epilogue) {
-    static_assert(Config::kDecodesB && Cluster == 1 &&
-                  Groups::kForm != GroupForm::Blocks);
-    run(args, groups, nullptr, block, shared, epilogue);
-  }
-
 private:
   HK_MEM static Loader loaderOf(const GemmArgs &args, const GroupArgs &groups,
                                 const TensorMap *maps,
                                 const typename Config::Layout &lds) {
-    if constexpr (Config::kDecodesB)
-      return Loader(lds, args, groups);
-    else if constexpr (Groups::kGathered)
+    if constexpr (Groups::kGathered)
       return Loader(maps, lds, args, groups);
     else
       return Loader(maps, lds, Cluster > 1 ? clusterRank() : 0, args);

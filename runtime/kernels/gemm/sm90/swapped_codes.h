@@ -1,0 +1,272 @@
+//===- swapped_codes.h - Groups of rows times fp4 codes -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// As swapped_groups.h, for B of fp4 codes with a power of two for every 32 of
+// k: rows of B are the rows of the instruction, whose operand may be registers.
+// So codes lie in a stage as they lie in memory, and who multiplies them widens
+// them to bf16 where they are multiplied: no decoded element passes through
+// LDS, and a group's matrix is read and decoded once.
+//
+// A warpgroup decodes 32 of k while its product of the 32 before runs.
+//
+// A lane multiplies elements 2 c and 2 c + 1 of every eight of k, c = lane % 4,
+// which are byte c of a word of codes: it reads a row's words of 32 of k, as
+// its neighbours do, and takes its own bytes.
+//
+//   SwappedCodes<Problem, Groups>::run(args, groups, block, shared, epilogue)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_SWAPPED_CODES_H
+#define HK_KERNELS_GEMM_SM90_SWAPPED_CODES_H
+
+#include "kernels/device/tile/wgmma_chain.h"
+#include "kernels/gemm/sm90/swapped_codes_loader.h"
+
+namespace hk {
+
+/// A multiplying warpgroup over the tiles of a block.
+template <class Config, class Groups> class SwappedCodesConsumer {
+  using P = typename Config::P;
+  using Layout = typename Config::Layout;
+  static constexpr GemmTile T = Config::T;
+  static constexpr int kBoxes = T.bm / kGroupBoxRows;
+  /// Elements of k that a statement multiplies, and those of a power.
+  static constexpr int kDepth = 32, kHalves = T.bk / kDepth;
+  static constexpr int kWords = kDepth / 4;
+  using Power = PairPower<false>;
+
+public:
+  HK_MEM SwappedCodesConsumer(const GemmArgs &args, const GroupArgs &groups,
+                              const Layout &lds, u8 *bytes)
+      : args(args), groups(groups), lds(lds),
+        slab(reinterpret_cast<float *>(
+            bytes + (lds.slab(waveId()) - ldsAddress(bytes)))),
+        row(waveId() * 16) {}
+
+  template <class Epilogue>
+  HK_MEM void tile(const WarpPlace &at, const Epilogue &epilogue) {
+    CodesOfTile<Config> codes(args, groups, at);
+    HK_UNROLL for (int r = 0; r < 2; ++r) {
+      int own = row + laneId() / 4 + r * 8;
+      powers[r] = lds.powers(0) + u32(own * Config::kSpanBytes) +
+                  codes.phaseOf(codes.rowOf(own));
+    }
+    int boxes = (at.end - at.row + kGroupBoxRows - 1) / kGroupBoxRows;
+    tileOf<kBoxes>(boxes, at, epilogue);
+    spans += (at.steps + Config::kSpan - 1) / Config::kSpan;
+  }
+
+private:
+  /// The next width, in boxes. Of more of them ptxas has each product waited
+  /// for (its note C7512), however many registers there are.
+  static constexpr int narrowerThan(int boxes) {
+    return boxes > 4 ? 4 : boxes > 2 ? 2 : 0;
+  }
+  /// The tile that is as wide as its rows need. One without rows has k, too.
+  template <int Boxes, class Epilogue>
+  HK_MEM void tileOf(int boxes, const WarpPlace &at, const Epilogue &epilogue) {
+    if constexpr (constexpr int next = narrowerThan(Boxes); next > 0)
+      if (boxes <= next)
+        return tileOf<next>(boxes, at, epilogue);
+    float d[Boxes * kGroupBoxRows / 2];
+    multiply<Boxes * kGroupBoxRows>(at, d);
+    store<Boxes>(boxes, at, d, epilogue);
+  }
+
+  template <int N>
+  HK_MEM void multiply(const WarpPlace &at, float (&d)[N / 2]) {
+    using Product = RowChain<Config::D, N, kDepth>;
+    HK_UNROLL for (auto &v : d) v = 0;
+    if (at.steps == 0)
+      return;
+    u32 words[kHalves][kWords], last = 0;
+    int depth = int(args.k) - at.k0;
+    HK_NO_UNROLL for (int step = 0; step < at.steps; ++step) {
+      lds.full(ring.stage).wait(ring.phase);
+      // What threads have copied, the tensor cores see behind a fence.
+      publishToCopies();
+      u64 a = operandDescriptor(lds.stageA(ring.stage));
+      HK_UNROLL for (int half = 0; half < kHalves; ++half) {
+        Codes own = read(step, half);
+        bool inside = step * T.bk + half * kDepth < depth;
+        // The product before the last has these words.
+        waitProducts<1>();
+        decode(own, inside, words[half]);
+        Product::add(d, words[half], a + u64(half * kDepth * 2 / 16));
+        if (half == 1 && step > 0)
+          release(last);
+      }
+      last = ring.stage;
+      ring.advance();
+    }
+    waitProducts<0>();
+    settleProduct(d);
+    release(last);
+  }
+  HK_MEM void release(u32 stage) const {
+    lds.empty(stage).template arriveEverywhere<1>();
+  }
+
+  /// Of two rows, 8 apart: the lane's eight of 32 codes, and their power.
+  struct Codes {
+    u32 bytes[2], powers[2];
+  };
+  HK_MEM Codes read(int step, int half) const {
+    Codes own;
+    u32 span = u32((spans + step / Config::kSpan) % 2) * Config::kPowersBytes +
+               u32(step % Config::kSpan * kHalves + half);
+    u32 c = u32(laneId() % 4), of = c | (c + 4) << 4;
+    HK_UNROLL for (int r = 0; r < 2; ++r) {
+      int at = row + laneId() / 4 + r * 8;
+      u32x4 w = loadLds16(lds.codes(ring.stage) + Config::placeOf(at, half));
+      own.bytes[r] = __nvvm_prmt(__nvvm_prmt(w[0], w[1], of),
+                                 __nvvm_prmt(w[2], w[3], of), 0x5410);
+      own.powers[r] = loadLdsByte(powers[r] + span);
+    }
+    return own;
+  }
+  /// Element i of a register is one of k. `inside`: of k; behind its end the
+  /// power is another row's, or anything.
+  HK_MEM static void decode(const Codes &own, bool inside,
+                            u32 (&words)[kWords]) {
+    HK_UNROLL for (int r = 0; r < 2; ++r) {
+      u32 low = own.bytes[r] & 0x0F0F0F0F,
+          high = own.bytes[r] >> 4 & 0x0F0F0F0F;
+      Power power(inside ? own.powers[r] : 0);
+      HK_UNROLL for (u32 m = 0; m < 4; ++m) {
+        // Byte m of both; 8 + m is the sign of one, which is none.
+        u32 pair = __nvvm_prmt(low, high,
+                               m | (8 + m) << 4 | (4 + m) << 8 | (8 + m) << 12);
+        words[m / 2 * 4 + m % 2 * 2 + u32(r)] = power.ofAlone(pair);
+      }
+    }
+  }
+
+  /// The matrix that a place met; an empty one has none.
+  HK_MEM int matrixOf(const WarpPlace &at, int place) const {
+    if constexpr (Groups::kGathered)
+      return groups.rowOfPlace<Groups>(place, args.m) >= 0 ? at.matrix : -1;
+    else
+      return at.matrix;
+  }
+
+  template <int Boxes, class Epilogue>
+  HK_MEM void store(int boxes, const WarpPlace &at,
+                    const float (&d)[Boxes * kGroupBoxRows / 2],
+                    const Epilogue &epilogue) const {
+    // Not unrolled: the functor may be large.
+    _Pragma("unroll 1") for (int box = 0; box < boxes; ++box) {
+      waveBarrier();
+      HK_UNROLL for (int b = 0; b < Boxes; ++b) if (b == box)
+          write<Boxes>(d, b);
+      waveBarrier();
+      storeBox(at, box, epilogue);
+    }
+  }
+  template <int Boxes>
+  HK_MEM void write(const float (&d)[Boxes * kGroupBoxRows / 2],
+                    int box) const {
+    int place = laneId() % 4 * 2, column = laneId() / 4;
+    HK_UNROLL for (int i = 0; i < kGroupBoxRows / 2; ++i) {
+      // Eight rows of B further on are columns, or the other half's.
+      int r = i / 4 * 8 + place + i % 2;
+      int below = P::kPair ? Config::kSlabFloats : 8;
+      slab[r * Config::kSlabPitch + column + i / 2 % 2 * below] =
+          d[box * (kGroupBoxRows / 2) + i];
+    }
+  }
+  template <class Epilogue>
+  HK_MEM void storeBox(const WarpPlace &at, int box,
+                       const Epilogue &epilogue) const {
+    constexpr int V = Epilogue::kVec, perRow = Config::kColumns / V;
+    static_assert(Epilogue::kGroup == 0 && Config::kColumns % V == 0);
+    int first = at.row + box * kGroupBoxRows;
+    _Pragma("unroll 1") for (int x = laneId(); x < kGroupBoxRows * perRow;
+                             x += kWave) {
+      int r = x / perRow, c = x % perRow * V;
+      bool exists = first + r < at.end;
+      int place = exists ? first + r : at.end - 1;
+      GemmOutput<float, V> out;
+      const float *own = slab + r * Config::kSlabPitch + c;
+      out.acc = readSlab<V>(own);
+      out.pair =
+          P::kPair ? readSlab<V>(own + Config::kSlabFloats) : Vec<float, V>(0);
+      out.stat = 0;
+      int col = at.col + Config::columnOf(row) + c;
+      runEpilogue<V>(epilogue, matrixOf(at, place), place, col, args.n,
+                     exists && col < args.n, out);
+    }
+  }
+
+  const GemmArgs &args;
+  const GroupArgs &groups;
+  Layout lds;
+  float *slab;
+  typename Config::Ring ring;
+  /// The warp's first row of the tile.
+  int row;
+  /// Spans of powers before this tile, and where the first of each row is.
+  int spans = 0;
+  u32 powers[2];
+};
+
+template <class Problem, class Groups> struct SwappedCodes {
+  using P = Problem;
+  static_assert(Groups::kForm != GroupForm::Blocks);
+  using Config = SwappedCodesConfig<P>;
+  using Shared = typename Config::Shared;
+  using Layout = typename Config::Layout;
+  using Loader = SwappedCodesLoader<Config, Groups>;
+  static constexpr int kThreads = Config::kThreads;
+  static constexpr GemmTile T = Config::T;
+  static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1);
+
+  template <class Epilogue>
+  HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
+                         BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
+    Layout lds(shared);
+    begin(lds);
+    GroupTilesOf<Config, Groups> tiles(args, groups, block.x);
+    int group = threadId() / kWarpgroup;
+    // Of 168 a thread, in steps of 8: more would be waited for for ever.
+    constexpr int own = Loader::kRegisters,
+                  others = (3 * 168 - own) / 2 / 8 * 8;
+    static_assert(Config::kGroups == 2 && own + 2 * others <= 3 * 168);
+    if (group == Config::kGroups) {
+      giveRegisters<own>();
+      Loader loader(lds, args, groups);
+      for (WarpPlace at; tiles.take(at);)
+        loader.fill(at);
+      loader.finish();
+    } else {
+      takeRegisters<others>();
+      SwappedCodesConsumer<Config, Groups> consumer(args, groups, lds,
+                                                    shared.bytes);
+      for (WarpPlace at; tiles.take(at);)
+        consumer.tile(at, epilogue);
+    }
+  }
+
+private:
+  HK_MEM static void begin(const Layout &lds) {
+    if (threadId() == 0) {
+      HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
+        lds.full(s).init(Loader::kArrivals);
+        lds.empty(s).init(Config::kGroups * 4);
+      }
+      publishBarriers();
+    }
+    meetCluster<1>();
+    beginAfterLast();
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_SWAPPED_CODES_H
