@@ -62,7 +62,7 @@ public:
   }
 
 private:
-  /// The next width, in boxes. Of more of them ptxas has each product waited
+  /// The next width, in boxes. With seven of them ptxas has each product waited
   /// for (its note C7512), however many registers there are.
   static constexpr int narrowerThan(int boxes) {
     return boxes > 4 ? 4 : boxes > 2 ? 2 : 0;
