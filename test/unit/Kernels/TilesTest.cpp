@@ -49,7 +49,8 @@ void multiplied(const Rows &a, int rows, const Rows &panel, int words,
 TEST(HostTiles, AnyRowsAndWords) {
   for (int rows = 1; rows <= 40; ++rows)
     for (int words : {1, 15, 16, 17, 32}) {
-      Rows a, panel;
+      // As in LDS, where panels and sums are read by whole vectors.
+      alignas(64) Rows a, panel;
       for (size_t i = 0; i < a.size(); ++i) {
         bool behind = int(i) / 32 >= rows, beyond = int(i) % 32 >= words;
         auto integer = [&](size_t x) {
@@ -61,7 +62,7 @@ TEST(HostTiles, AnyRowsAndWords) {
         panel[i] =
             int(i) / 32 >= words ? 0u : integer(i + 1) | integer(i + 5) << 16;
       }
-      std::array<float, 40 * 32> c, expected;
+      alignas(64) std::array<float, 40 * 32> c, expected;
       for (size_t i = 0; i < c.size(); ++i)
         c[i] = expected[i] = float(i % 5);
       hk::HostTiles<hk::kMultipliesTiles<hk::Bf16Pair>> tiles;
