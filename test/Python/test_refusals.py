@@ -41,8 +41,13 @@ def test_operator():
 def test_attribute():
     text = refusal(lambda x: x.pow(2.5))
     assert "aten.pow.Tensor_Scalar" in text and "exponent 2.5: hk has 0.5, 1, 2 and 3" in text
+    # Of a model of tokens it is refused before, as tokens see each other there.
     text = refusal(lambda x: torch.softmax(x, 1))
-    assert "softmax over dim 1, whose size a call tells; hk has the last one" in text
+    assert "model.layers.1.mlp.act_fn (Activation): tokens see others there" in text
+    with pytest.raises(hk.UnsupportedModel, match="softmax over dim 1, whose size a call tells; hk "
+                                                  "has the last one"):
+        hk.torch.export_module(Activation(lambda x: torch.softmax(x, 1)), (torch.randn(2, 3, 4),),
+                               dynamic_shapes=({1: torch.export.Dim("n")},))
 
 
 def test_shape_from_data():
@@ -140,7 +145,8 @@ def test_scores(monkeypatch, change, text):
     from transformers.models.gptj import modeling_gptj
 
     softmax = torch.nn.functional.softmax
-    own = types.SimpleNamespace(softmax=lambda x, dim: softmax(change(x), dim=dim))
+    own = types.SimpleNamespace(**vars(torch.nn.functional)
+                                | {"softmax": lambda x, dim: softmax(change(x), dim=dim)})
     monkeypatch.setattr(modeling_gptj.nn, "functional", own)
     with pytest.raises(hk.UnsupportedModel, match=r"attention 0 \(products and a softmax of "
                                                   f"GPTJForCausalLM.*({text})"):

@@ -112,6 +112,16 @@ constexpr double bulk16Fetch(const Target &target, const GemmTile &tile,
   return costMax(cache, memory);
 }
 
+/// `fitted` microseconds of a launch in a chain, in the currency of all others:
+/// what decides whether launches are joined counts a launch as longer than one
+/// of few products takes so. No less than that and a trip to memory, in the
+/// same order.
+constexpr double bulk16AsLaunch(const Target &target, double fitted) {
+  constexpr double kInOrder = 0.05;
+  return costMax(fitted, target.launchMicroseconds + kMemoryMicroseconds +
+                             kInOrder * fitted);
+}
+
 /// A product of 16 bits in a tile of either loop.
 constexpr double bulk16Microseconds(const Target &target, const GemmTile &tile,
                                     const GemmShapeClass &shape,
@@ -131,12 +141,13 @@ constexpr double bulk16Microseconds(const Target &target, const GemmTile &tile,
   if (size.m <= kFewRows16)
     time *= kOfFewRows16;
   if (!swapped || tile.cluster == 1)
-    return time;
+    return bulk16AsLaunch(target, time);
   double doublings = tile.cluster > 4 ? 3 : tile.cluster > 2 ? 2 : 1;
   double sent = 4.0 * tile.bm * tile.bn * (tile.cluster - 1) / tile.cluster;
-  return time + kSwappedShareMicroseconds * doublings +
-         kSwappedSentMicroseconds * sent +
-         kSwappedRoundMicroseconds * (of.rounds - 1);
+  return bulk16AsLaunch(target,
+                        time + kSwappedShareMicroseconds * doublings +
+                            kSwappedSentMicroseconds * sent +
+                            kSwappedRoundMicroseconds * (of.rounds - 1));
 }
 
 /// Whether a swapped tile is offered: a tile that fits one number of rows may
