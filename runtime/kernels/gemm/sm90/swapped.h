@@ -168,9 +168,8 @@ template <class Problem, int Cluster, bool SharedB> struct Swapped {
     if (leads)
       prefetch(tiles, maps[1], args);
     waitForLast();
-    constexpr int groups = Config::kGroups, own = Loader::kRegisters,
-                  all = groups == 2 ? 504 : 512,
-                  others = (all - own) / groups / 8 * 8;
+    constexpr int own = Loader::kRegisters,
+                  others = registersBeside(own, Config::kGroups);
     if (group == Config::kGroups) {
       if constexpr (Config::kGroups > 1)
         giveRegisters<own>();

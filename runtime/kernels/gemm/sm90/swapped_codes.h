@@ -234,10 +234,8 @@ template <class Problem, class Groups> struct SwappedCodes {
     begin(lds);
     GroupTilesOf<Config, Groups> tiles(args, groups, block.x);
     int group = threadId() / kWarpgroup;
-    // Of 168 a thread, in steps of 8: more would be waited for for ever.
     constexpr int own = Loader::kRegisters,
-                  others = (3 * 168 - own) / 2 / 8 * 8;
-    static_assert(Config::kGroups == 2 && own + 2 * others <= 3 * 168);
+                  others = registersBeside(own, Config::kGroups);
     if (group == Config::kGroups) {
       giveRegisters<own>();
       Loader loader(lds, args, groups);

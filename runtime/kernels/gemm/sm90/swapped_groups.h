@@ -249,7 +249,8 @@ template <class Problem, class Groups, int Cluster> struct SwappedGroups {
     begin(maps, lds);
     GroupTilesOf<Config, Groups> tiles(args, groups, block.x);
     int group = threadId() / kWarpgroup;
-    constexpr int own = Loader::kRegisters, others = (3 * 168 - own) / 2;
+    constexpr int own = Loader::kRegisters,
+                  others = registersBeside(own, Config::kGroups);
     if (group == Config::kGroups) {
       giveRegisters<own>();
       produce(tiles, Loader(maps, lds, args, groups), lds);

@@ -97,14 +97,13 @@ template <class Config, class Loader> struct WarpLoop {
   HK_MEM static void run(Tiles &tiles, Loader &&loader, const GemmArgs &args,
                          const TensorMap *maps, const Layout &lds, u8 *bytes,
                          const Epilogue &epilogue) {
-    // A kernel of three warpgroups begins with 168 registers a thread; of two
-    // each has all that it can have.
+    // Of two warpgroups each has all the registers that it can have.
     static_assert(Config::kGroups <= 2);
     using Sender = TileSender<Config, SendsTiles<Epilogue>>;
     constexpr int own = Loader::kRegisters > Sender::kRegisters
                             ? Loader::kRegisters
                             : Sender::kRegisters;
-    constexpr int registers = (3 * 168 - own) / 2;
+    constexpr int registers = registersBeside(own, Config::kGroups);
     int group = threadId() / kWarpgroup;
     if (group == Config::kGroups) {
       if constexpr (Config::kGroups > 1)
