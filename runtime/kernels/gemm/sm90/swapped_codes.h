@@ -25,6 +25,7 @@
 #define HK_KERNELS_GEMM_SM90_SWAPPED_CODES_H
 
 #include "kernels/device/tile/wgmma_chain.h"
+#include "kernels/gemm/sm90/group_box.h"
 #include "kernels/gemm/sm90/swapped_codes_loader.h"
 
 namespace hk {
@@ -39,6 +40,8 @@ template <class Config, class Groups> class SwappedCodesConsumer {
   static constexpr int kDepth = 32, kHalves = T.bk / kDepth;
   static constexpr int kWords = kDepth / 4;
   using Power = PairPower<false>;
+  /// Eight rows of B further on are columns, or the other half's.
+  static constexpr int kBelow = P::kPair ? Config::kSlabFloats : 8;
 
 public:
   HK_MEM SwappedCodesConsumer(const GemmArgs &args, const GroupArgs &groups,
@@ -147,59 +150,21 @@ private:
     }
   }
 
-  /// The matrix that a place met; an empty one has none.
-  HK_MEM int matrixOf(const WarpPlace &at, int place) const {
-    if constexpr (Groups::kGathered)
-      return groups.rowOfPlace<Groups>(place, args.m) >= 0 ? at.matrix : -1;
-    else
-      return at.matrix;
-  }
-
   template <int Boxes, class Epilogue>
   HK_MEM void store(int boxes, const WarpPlace &at,
                     const float (&d)[Boxes * kGroupBoxRows / 2],
                     const Epilogue &epilogue) const {
+    static_assert(Epilogue::kGroup == 0);
     // Not unrolled: the functor may be large.
     _Pragma("unroll 1") for (int box = 0; box < boxes; ++box) {
       waveBarrier();
       HK_UNROLL for (int b = 0; b < Boxes; ++b) if (b == box)
-          write<Boxes>(d, b);
+          writeGroupBox<Config::kSlabPitch, kBelow>(slab, d, b);
       waveBarrier();
-      storeBox(at, box, epilogue);
-    }
-  }
-  template <int Boxes>
-  HK_MEM void write(const float (&d)[Boxes * kGroupBoxRows / 2],
-                    int box) const {
-    int place = laneId() % 4 * 2, column = laneId() / 4;
-    HK_UNROLL for (int i = 0; i < kGroupBoxRows / 2; ++i) {
-      // Eight rows of B further on are columns, or the other half's.
-      int r = i / 4 * 8 + place + i % 2;
-      int below = P::kPair ? Config::kSlabFloats : 8;
-      slab[r * Config::kSlabPitch + column + i / 2 % 2 * below] =
-          d[box * (kGroupBoxRows / 2) + i];
-    }
-  }
-  template <class Epilogue>
-  HK_MEM void storeBox(const WarpPlace &at, int box,
-                       const Epilogue &epilogue) const {
-    constexpr int V = Epilogue::kVec, perRow = Config::kColumns / V;
-    static_assert(Epilogue::kGroup == 0 && Config::kColumns % V == 0);
-    int first = at.row + box * kGroupBoxRows;
-    _Pragma("unroll 1") for (int x = laneId(); x < kGroupBoxRows * perRow;
-                             x += kWave) {
-      int r = x / perRow, c = x % perRow * V;
-      bool exists = first + r < at.end;
-      int place = exists ? first + r : at.end - 1;
-      GemmOutput<float, V> out;
-      const float *own = slab + r * Config::kSlabPitch + c;
-      out.acc = readSlab<V>(own);
-      out.pair =
-          P::kPair ? readSlab<V>(own + Config::kSlabFloats) : Vec<float, V>(0);
-      out.stat = 0;
-      int col = at.col + Config::columnOf(row) + c;
-      runEpilogue<V>(epilogue, matrixOf(at, place), place, col, args.n,
-                     exists && col < args.n, out);
+      storeGroupBox<P, Groups, Config::kSlabPitch, Config::kColumns, kWave,
+                    Config::kSlabFloats>(args, groups, at, box,
+                                         Config::columnOf(row), laneId(), slab,
+                                         epilogue);
     }
   }
 

@@ -14,10 +14,9 @@
 // group, and nothing is multiplied that is not there.
 //
 // An accumulator's column has the scale of its row of A, so scales of A lie in
-// LDS, of four stages together. Results pass through LDS by 32 rows of the
-// group, from where vectors of columns go to the emitted functor: a warp's own,
-// or, where both halves of a pair or a statistic's columns have to meet, those
-// of all warps.
+// LDS, of four stages together. What passes through LDS (group_box.h) is a
+// warp's own, or, where both halves of a pair or a statistic's columns have to
+// meet, those of all warps.
 //
 //   SwappedGroups<Problem, Groups, Cluster>: as GroupedWarpSpecialised
 //
@@ -27,6 +26,7 @@
 #define HK_KERNELS_GEMM_SM90_SWAPPED_GROUPS_H
 
 #include "kernels/gemm/sm90/accumulate.h"
+#include "kernels/gemm/sm90/group_box.h"
 #include "kernels/gemm/sm90/swapped_loader.h"
 
 namespace hk {
@@ -141,20 +141,14 @@ private:
     lds.empty(ring.stage).template arriveEverywhere<Config::kCluster>();
   }
 
-  /// The matrix that a place met; an empty one has none.
-  HK_MEM int matrixOf(const WarpPlace &at, int place) const {
-    if constexpr (Groups::kGathered)
-      return groups.rowOfPlace<Groups>(place, args.m) >= 0 ? at.matrix : -1;
-    else
-      return at.matrix;
-  }
-
   /// Results of a warp's columns alone meet in a slab of its own, where nobody
   /// waits for another; a pair's halves, and the columns that a statistic is
   /// of, are several warps'.
   template <class Epilogue>
   static constexpr bool kAlone = !P::kPair && Epilogue::kGroup == 0;
   static constexpr int kOwnColumns = 16, kOwnPitch = kOwnColumns + 4;
+  /// Columns that eight rows of the instruction are.
+  static constexpr int kBelow = 8;
   static_assert(kGroupBoxRows * kOwnPitch * 4 * (kThreads / kWave) <=
                 2 * kGroupBoxRows * kPitch * 4);
 
@@ -168,7 +162,7 @@ private:
         Acc *slab = slabs + waveId() * (kGroupBoxRows * kOwnPitch);
         waveBarrier();
         HK_UNROLL for (int b = 0; b < Boxes; ++b) if (b == box)
-            write<kOwnPitch, Boxes>(slab, 0, d, b);
+            writeGroupBox<kOwnPitch, kBelow>(slab, d, b);
         waveBarrier();
         storeBox<kOwnPitch, kOwnColumns, kWave>(at, box, waveId() * kOwnColumns,
                                                 laneId(), slab, epilogue);
@@ -176,7 +170,7 @@ private:
         Acc *slab = slabs + slabNext * (kGroupBoxRows * kPitch);
         slabNext ^= 1;
         HK_UNROLL for (int b = 0; b < Boxes; ++b) if (b == box)
-            write<kPitch, Boxes>(slab, waveId() * kOwnColumns, d, b);
+            writeGroupBox<kPitch, kBelow>(slab + waveId() * kOwnColumns, d, b);
         // Who writes here again has met all at the next slab's barrier.
         barrierOfSome<Config::kResultsBarrier, kThreads>();
         storeBox<kPitch, P::kCols, kThreads>(at, box, 0, threadId(), slab,
@@ -184,39 +178,13 @@ private:
       }
     }
   }
-  template <int Pitch, int Boxes>
-  HK_MEM void write(Acc *slab, int firstColumn,
-                    const float (&d)[Boxes * kGroupBoxRows / 2],
-                    int box) const {
-    int row = laneId() % 4 * 2, column = firstColumn + laneId() / 4;
-    HK_UNROLL for (int i = 0; i < kGroupBoxRows / 2; ++i) {
-      int r = i / 4 * 8 + row + i % 2, c = column + i / 2 % 2 * 8;
-      slab[r * Pitch + c] = d[box * (kGroupBoxRows / 2) + i];
-    }
-  }
-
   /// Columns of the tile from `firstColumn` on, by Threads threads.
   template <int Pitch, int Columns, int Threads, class Epilogue>
   HK_MEM void storeBox(const WarpPlace &at, int box, int firstColumn,
                        int thread, const Acc *slab,
                        const Epilogue &epilogue) const {
-    constexpr int V = Epilogue::kVec, perRow = Columns / V;
-    static_assert(Epilogue::kGroup <= Columns && Columns % V == 0);
-    int first = at.row + box * kGroupBoxRows;
-    _Pragma("unroll 1") for (int x = thread; x < kGroupBoxRows * perRow;
-                             x += Threads) {
-      int r = x / perRow, c = x % perRow * V;
-      bool exists = first + r < at.end;
-      int place = exists ? first + r : at.end - 1;
-      GemmOutput<Acc, V> out;
-      const Acc *own = slab + r * Pitch + c;
-      out.acc = readSlab<V>(own);
-      out.pair = P::kPair ? readSlab<V>(own + P::kCols) : Vec<Acc, V>(0);
-      out.stat = 0;
-      int col = at.col + firstColumn + c;
-      runEpilogue<V>(epilogue, matrixOf(at, place), place, col, args.n,
-                     exists && col < args.n, out);
-    }
+    storeGroupBox<P, Groups, Pitch, Columns, Threads, P::kCols>(
+        args, groups, at, box, firstColumn, thread, slab, epilogue);
   }
 
   const GemmArgs &args;
