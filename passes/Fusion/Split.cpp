@@ -142,10 +142,8 @@ private:
 static void refuseForMany(Plans &plans, func::FuncOp function,
                           std::optional<RowCount> rows) {
   const DimSymbols dims(function.getBody().front());
-  for (SplitPlan &plan :
-       llvm::map_range(plans, [](PlannedSplit &planned) -> SplitPlan & {
-         return planned.plan;
-       })) {
+  for (PlannedSplit &planned : plans) {
+    SplitPlan &plan = planned.plan;
     bool stands = rows && plan.rows &&
                   dims.dim(plan.rows->value, plan.rows->dim) ==
                       dims.dim(function.getArgument(rows->argument), rows->dim);

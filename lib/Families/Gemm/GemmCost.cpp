@@ -30,8 +30,8 @@ static double bytesOf(Value value) {
   return ::hk::info(*dtypeOf(element)).bits / 8.0;
 }
 
-static ::hk::GemmShapeClass classOf(KernelOp kernel, GemmPlan gemm,
-                                    const ::hk::Target &target) {
+::hk::GemmShapeClass mlir::hk::shapeClassOf(KernelOp kernel, GemmPlan gemm,
+                                            const ::hk::Target &target) {
   ArrayRef<int64_t> aligns = kernel.getAligns();
   ::hk::GemmShapeClass shape = shapeClassOf(
       gemm, target, aligns[argument(gemm.operand(GemmSide::Lhs).data)],
@@ -131,7 +131,7 @@ SmallVector<int64_t> mlir::hk::gemmSharedThreads(KernelOp kernel,
   if (asked && asked.getValue() != stringifyGemmLoop(GemmLoop::blocks))
     return {};
   GemmPlan gemm = describeGemm(kernel);
-  ::hk::GemmShapeClass shape = classOf(kernel, gemm, target);
+  ::hk::GemmShapeClass shape = shapeClassOf(kernel, gemm, target);
   ::hk::GemmTileTable table = ::hk::gemmTiles(target);
   SmallVector<int64_t> threads;
   for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
@@ -164,6 +164,6 @@ double mlir::hk::gemmVariantMicroseconds(KernelOp kernel, GemmTileAttr tile,
   // Of groups' products a cluster shares A, which costs and saves no tiles.
   if (gemm.grouped())
     own.cluster = 1;
-  return ::hk::gemmMicroseconds(target, own, classOf(kernel, gemm, target),
+  return ::hk::gemmMicroseconds(target, own, shapeClassOf(kernel, gemm, target),
                                 size);
 }

@@ -210,6 +210,9 @@ void noteStagedOperands(GemmPlan gemm, const ::hk::Target &target,
 /// rows in bytes.
 ::hk::GemmShapeClass shapeClassOf(GemmPlan gemm, const ::hk::Target &target,
                                   int64_t alignA, int64_t alignB);
+/// Of `kernel`, which says how rows are aligned and what its epilogue reads.
+::hk::GemmShapeClass shapeClassOf(KernelOp kernel, GemmPlan gemm,
+                                  const ::hk::Target &target);
 
 /// The rows for which a kernel's tile is chosen that takes `rows` of a dynamic
 /// number of them.

@@ -101,8 +101,7 @@ public:
     int64_t alignA = aligns[argument(a)], alignB = aligns[argument(b)];
     if (gemm.grouped())
       groups.emplace(kernel, gemm.grouped());
-    shape = shapeClassOf(gemm, target, alignA, alignB);
-    shape.readsMatrix = static_cast<bool>(matrixInBoxes(kernel));
+    shape = shapeClassOf(kernel, gemm, target);
     bulk = bulkVerdict(gemm, target, alignA, alignB);
     codes = codesVerdict(gemm, target, alignA, alignB);
     microscaled = microscaledVerdict(gemm, target, alignA, alignB);
