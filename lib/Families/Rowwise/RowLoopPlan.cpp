@@ -81,7 +81,8 @@ void RowEmitter::planPiece(RowLoop &loop, std::optional<int64_t> flat) const {
 RowLoop RowEmitter::planLoop(const Space &space,
                              ArrayRef<const RowStore *> stores) const {
   RowLoop loop;
-  loop.vec = loopVec(tile.getVec(), host, space.local, stores, loop.masked);
+  loop.vec =
+      plan.loopVec(tile.getVec(), host, space.local, stores, loop.masked);
   std::optional<int64_t> flat = RowPlan::flatSize(space.local);
   std::optional<int64_t> &chunks = loop.chunks;
   if ((shifted || tailed) && flat == plan.widest()) {

@@ -270,7 +270,8 @@ bool RowPlan::hasPlainRows(bool halves) const {
     if (isOfRows(value))
       local = local.drop_front(numRowDims());
     SmallVector<DimName> own = withoutOnes(local);
-    return own.empty() || (own.size() == 1 && own[0] == width);
+    return own.empty() ||
+           (own.size() == 1 && own[0] == width && local.back() != 1);
   };
   auto isOfHalves = [&](Value value) {
     return halves && isa<BlockArgument>(value) && isOfRows(value) &&
@@ -473,8 +474,8 @@ bool mlir::hk::sameSpace(ArrayRef<DimName> a, ArrayRef<DimName> b) {
   return size && size == RowPlan::flatSize(b);
 }
 
-int mlir::hk::loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
-                      ArrayRef<const RowStore *> stores, bool &masked) {
+int RowPlan::loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
+                     ArrayRef<const RowStore *> stores, bool &masked) const {
   int64_t vec = tileVec;
   bool flat = true, endsInOne = false, cutsGroups = false;
   auto cut = [&](ArrayRef<DimName> local) {
@@ -487,6 +488,11 @@ int mlir::hk::loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
       vec /= 2;
   };
   cut(space);
+  for (const RowStat &stat : rowStats) {
+    ArrayRef<DimName> local = dims.shape(stat.input).drop_front(numRowDims());
+    if (sameSpace(local, space))
+      cut(local);
+  }
   for (const RowStore *store : stores) {
     cut(store->local);
     if (store->kind != StoreKind::GroupScale)

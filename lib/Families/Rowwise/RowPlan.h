@@ -137,6 +137,10 @@ public:
   SmallVector<BlockArgument> statOperands() const;
   int64_t statChunkBytes(int64_t vec) const;
 
+  /// The vector of a loop over `space`, with its statistics and `stores`;
+  /// `masked`: the last one is partial.
+  int loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
+              ArrayRef<const RowStore *> stores, bool &masked) const;
   /// Elements of a chunk in the loop that `store` is part of.
   int64_t chunkOf(const RowStore &store, int tileVec,
                   const ::hk::Target &target) const;
@@ -188,9 +192,6 @@ SmallVector<DimName> withoutOnes(ArrayRef<DimName> local);
 int64_t groupInRow(int64_t group, DimName last);
 /// Whether one loop can serve both: the same number of elements.
 bool sameSpace(ArrayRef<DimName> a, ArrayRef<DimName> b);
-/// The vector of a loop over `space`; `masked`: the last one is partial.
-int loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
-            ArrayRef<const RowStore *> stores, bool &masked);
 
 /// How many trailing dims of its first operand the reductions of `op` are of.
 int64_t reducedDims(Operation *op);
