@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -69,7 +70,7 @@ std::vector<uint8_t> reference::toBytes(const Tensor &tensor) {
       store<int32_t>(bytes.data(), i, static_cast<int32_t>(value));
       break;
     case DType::I64:
-      store<int64_t>(bytes.data(), i, static_cast<int64_t>(value));
+      store<int64_t>(bytes.data(), i, integerOf(value));
       break;
     case DType::I4:
     case DType::UI4:
@@ -111,9 +112,15 @@ FailureOr<Tensor> reference::fromBytes(DType dtype, ArrayRef<int64_t> sizes,
     case DType::I32:
       value = load<int32_t>(bytes.data(), i);
       break;
-    case DType::I64:
-      value = static_cast<double>(load<int64_t>(bytes.data(), i));
+    case DType::I64: {
+      auto integer = load<int64_t>(bytes.data(), i);
+      value = static_cast<double>(integer);
+      if (integerOf(value) == integer)
+        break;
+      tensor.error.resize(count);
+      tensor.error[i] = std::numeric_limits<double>::infinity();
       break;
+    }
     case DType::I4:
     case DType::UI4:
       value = bytes[i / 2] >> (i % 2 * 4) & 15;

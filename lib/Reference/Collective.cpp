@@ -129,12 +129,17 @@ static Noisy reduceInteger(ArrayRef<Noisy> terms, ReduceKind kind,
   bool open = false; // noise decides one of them
   for (Noisy term : terms)
     open |= term.sigma != 0;
-  for (Noisy term : terms.drop_front())
-    result = kind == ReduceKind::max ? std::max(result, term.value)
-             : kind == ReduceKind::min
-                 ? std::min(result, term.value)
-                 : wrapped(dtype, uint64_t(int64_t(result)) +
-                                      uint64_t(int64_t(term.value)));
+  for (Noisy term : terms.drop_front()) {
+    if (kind == ReduceKind::sum) {
+      Noisy sum = wrapped(dtype, uint64_t(integerOf(result)) +
+                                     uint64_t(integerOf(term.value)));
+      result = sum.value;
+      open |= sum.sigma != 0;
+    } else {
+      result = kind == ReduceKind::max ? std::max(result, term.value)
+                                       : std::min(result, term.value);
+    }
+  }
   return {result, open ? kInf : 0};
 }
 

@@ -135,8 +135,9 @@ Noisy rsqrt(Noisy v);
 Noisy addF32(Noisy a, Noisy b);
 /// Of the two that max or min may pick when noise can swap them.
 Noisy pick(Noisy a, Noisy b, bool takeA);
-/// Two's complement of the width of `dtype`, an integer type.
-double wrapped(::hk::DType dtype, uint64_t v);
+/// Two's complement of the width of `dtype`, an integer type: of an i64 that no
+/// double holds anything is right.
+Noisy wrapped(::hk::DType dtype, uint64_t v);
 
 /// Evaluates an operator over several ranks: `inputs` are the operands of the
 /// ranks along its axis in their order, or null pointers where it has none;

@@ -88,8 +88,7 @@ double roundInteger(DType dtype, double value) {
     return std::clamp(std::trunc(value), -0x1p15, 0x1p15 - 1);
   if (dtype == DType::I32)
     return std::clamp(std::trunc(value), -0x1p31, 0x1p31 - 1);
-  // The last double below 2^63; larger i64 are beyond what a Tensor holds.
-  return std::clamp(std::trunc(value), -0x1p63, 0x1p63 - 0x1p10);
+  return std::clamp(std::trunc(value), -0x1p63, 0x1p63);
 }
 
 /// The nearest power of two that has a code, upward in a tie.
@@ -123,6 +122,11 @@ double reference::roundTo(DType dtype, double value) {
   if (f.special == Special::NanAtZero)
     rounded += 0.0; // There is no -0.
   return rounded;
+}
+
+int64_t reference::integerOf(double value) {
+  return value >= 0x1p63 ? std::numeric_limits<int64_t>::max()
+                         : static_cast<int64_t>(value);
 }
 
 double reference::ulpOf(DType dtype, double value) {

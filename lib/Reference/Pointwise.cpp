@@ -277,34 +277,36 @@ static Noisy applyReal(Operation *op, Noisy a, Noisy b) {
       });
 }
 
-double reference::wrapped(DType dtype, uint64_t v) {
+Noisy reference::wrapped(DType dtype, uint64_t v) {
   switch (dtype) {
   case DType::I8:
-    return static_cast<int8_t>(v);
+    return {double(static_cast<int8_t>(v)), 0};
   case DType::I16:
-    return static_cast<int16_t>(v);
+    return {double(static_cast<int16_t>(v)), 0};
   case DType::I32:
-    return static_cast<int32_t>(v);
+    return {double(static_cast<int32_t>(v)), 0};
   default:
-    return static_cast<double>(static_cast<int64_t>(v));
+    auto integer = static_cast<int64_t>(v);
+    auto held = static_cast<double>(integer);
+    return {held, integerOf(held) == integer ? 0 : kInf};
   }
 }
 
-static double applyInteger(Operation *op, DType dtype, double a, double b) {
-  auto x = static_cast<int64_t>(a), y = static_cast<int64_t>(b);
+static Noisy applyInteger(Operation *op, DType dtype, double a, double b) {
+  int64_t x = integerOf(a), y = integerOf(b);
   auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
-  return llvm::TypeSwitch<Operation *, double>(op)
+  return llvm::TypeSwitch<Operation *, Noisy>(op)
       .Case([&](AddOp) { return wrapped(dtype, ux + uy); })
       .Case([&](SubOp) { return wrapped(dtype, ux - uy); })
       .Case([&](MulOp) { return wrapped(dtype, ux * uy); })
       .Case([&](DivOp) {
         if (y == 0)
-          return 0.0;
+          return Noisy{0, 0};
         return wrapped(dtype, y == -1 ? 0 - ux : static_cast<uint64_t>(x / y));
       })
-      .Case([&](MaxOp) { return std::max(a, b); })
-      .Case([&](MinOp) { return std::min(a, b); })
-      .Default([](Operation *) -> double {
+      .Case([&](MaxOp) { return Noisy{std::max(a, b), 0}; })
+      .Case([&](MinOp) { return Noisy{std::min(a, b), 0}; })
+      .Default([](Operation *) -> Noisy {
         llvm_unreachable("the table names the binary ops");
       });
 }
@@ -318,10 +320,11 @@ static LogicalResult evaluateBinary(Operation *op, const Operands &in,
   shape.forEach([&](int64_t i, ArrayRef<int64_t> p) {
     Noisy a = at(in[0], p[0]), b = at(in[1], p[1]);
     if (real)
-      result.set(i, applyReal(op, a, b));
-    else
-      result.setExact(i, {applyInteger(op, dtype, a.value, b.value),
-                          a.sigma == 0 && b.sigma == 0 ? 0 : kInf});
+      return result.set(i, applyReal(op, a, b));
+    Noisy made = applyInteger(op, dtype, a.value, b.value);
+    if (a.sigma != 0 || b.sigma != 0)
+      made.sigma = kInf;
+    result.setExact(i, made);
   });
   out.push_back(result.take());
   return success();

@@ -26,17 +26,16 @@ public:
   void add(Noisy v) {
     if (!::hk::info(dtype).isFloat) {
       open |= v.sigma > 0;
-      integer += static_cast<uint64_t>(static_cast<int64_t>(v.value));
+      integer += static_cast<uint64_t>(integerOf(v.value));
       return;
     }
     sum.add(v.value, v.sigma * v.sigma, v.jump);
   }
   Noisy value() const {
-    if (dtype == ::hk::DType::I32)
-      return {double(static_cast<int32_t>(integer)), open ? kInf : 0};
-    if (dtype == ::hk::DType::I64)
-      return {double(static_cast<int64_t>(integer)), open ? kInf : 0};
-    return sum.noisy();
+    if (::hk::info(dtype).isFloat)
+      return sum.noisy();
+    Noisy made = wrapped(dtype, integer);
+    return {made.value, open ? kInf : made.sigma};
   }
 
 private:

@@ -135,5 +135,24 @@ check("narrow to i16", run("hk.cast %0 : INS -> OUTS", [(wide, "i32")], [((7,), 
 shorts = rng.integers(-(2**15), 2**15, (2, 50)).astype(np.int16)
 check("i16 wraps", run("hk.mul %0, %1 : INS -> OUTS", [(shorts[0], "i16"), (shorts[1], "i16")], [((50,), "i16")]),
       (shorts[0].astype(np.int64) * shorts[1]).astype(np.int16), exact=True)
+# 64 bit integers: the largest is what conversions saturate to, and arithmetic wraps from there; a sum that
+# no f64 holds has no bound, and what is not exact decides no comparison.
+far = np.array([1e30, np.inf, -1e30, 2.0**53, 2.0**60, -3.7, np.nan, 0], np.float32)
+most = 2.0**63
+check("cast to i64", run("hk.cast %0 : INS -> OUTS", [(far, "f32")], [((8,), "i64")]),
+      np.array([most, most, -most, 2.0**53, 2.0**60, -3, 0, 0]), exact=True)
+case = Case("""func.func @main(%x: tensor<8xf32>) -> (tensor<8xi64>, tensor<8xi1>) {
+  %i = hk.cast %x : tensor<8xf32> -> tensor<8xi64>
+  %j = hk.add %i, 1 : tensor<8xi64>
+  %c = hk.compare lt %j, %i : tensor<8xi64> -> tensor<8xi1>
+  return %j, %c : tensor<8xi64>, tensor<8xi1>
+}
+""", [far])
+held = np.array([1, 1, 0, 0, 0, 1, 1, 1], bool)  # the others are odd numbers beyond 2^53
+wraps = [-most, -most, 0, 0, 0, -2, 1, 1], [1, 1, 0, 0, 0, 0, 0, 0]
+for found, bounds, expected in zip(case.values, case.bounds, wraps):
+    if (found[held] != np.array(expected)[held]).any() or (bounds[held] != 0).any() or (bounds[~held] == 0).any():
+        print("FAIL i64 wraps:", found, bounds)
+        raise SystemExit(1)
 
 finish()

@@ -25,11 +25,13 @@
 
 namespace mlir::hk::reference {
 
-/// A dense row-major tensor. Values are numbers of `dtype`, held in double (i64
-/// beyond 2^53 is not representable). `error` is the standard deviation of the
-/// rounding noise that correct kernels may have gathered in each element; it is
-/// empty when all are exact. `jump` is the largest change of the element by one
-/// rare flip of a rounding that it depends on, its own included.
+/// A dense row-major tensor. Values are numbers of `dtype`, held in double: an
+/// i64 that none is has the nearest and an infinite error, but the largest,
+/// which conversions saturate to, is held as 2^63. `error` is the standard
+/// deviation of the rounding noise that correct kernels may have gathered in
+/// each element; it is empty when all are exact. `jump` is the largest change
+/// of the element by one rare flip of a rounding that it depends on, its own
+/// included.
 struct Tensor {
   ::hk::DType dtype = ::hk::DType::F32;
   SmallVector<int64_t> sizes;
@@ -57,6 +59,8 @@ FailureOr<Tensor> fromBytes(::hk::DType dtype, ArrayRef<int64_t> sizes,
 /// `value` rounded to nearest even, as hk.cast does it: f8, f4 and i8 saturate,
 /// i32 and i64 truncate and saturate, NaN is 0 where the type has none.
 double roundTo(::hk::DType dtype, double value);
+/// The integer that `value` is held for.
+int64_t integerOf(double value);
 /// The distance of neighbours of `dtype` around `value`; 1 for integers.
 double ulpOf(::hk::DType dtype, double value);
 
