@@ -54,6 +54,15 @@ def test_elementwise(dtype):
     assert graph.mlir.count("hk.expm1") >= 4 and "hk.log1p" in graph.mlir
 
 
+def test_values_by_type():
+    """Conversions and rounding as PyTorch has them, not as hk's operators of the same name."""
+    imported(Of(
+        cut_off=lambda x: (30 * x).to(torch.int8), decimals=lambda x: torch.round(x, decimals=1),
+        tens=lambda x: torch.round(30 * x, decimals=-1), powers=lambda x: 2**x,
+        both=lambda x: torch.where((x > 0) * (x < 1) + (x < -1), x, -x),
+        logarithms=lambda x: torch.logaddexp(x, -x)), rows(7, 33))
+
+
 def test_numbers_are_not_rounded():
     """PyTorch's product of bf16 and 0.3 is that of 0.3, not of bf16's 0.30078125."""
     graph = imported(Of(y=lambda x: 0.3 * x), rows(7, 33), dtype=torch.bfloat16)
@@ -65,7 +74,7 @@ def test_rows():
         log_softmax=lambda x: F.log_softmax(x, -1), logsumexp=lambda x: x.logsumexp(-1),
         var=lambda x: x.var(-1, keepdim=True), std=lambda x: x / x.std(-1, keepdim=True),
         mean=lambda x: x.view(-1, 4, 8).mean((1, 2)), middle=lambda x: x.view(-1, 4, 8).sum(1),
-        least=lambda x: x.amin(-1), argmax=lambda x: x.argmax(-1), most=lambda x: x.max(-1)[0],
+        least=lambda x: x.amin(-1), argmin=lambda x: x.argmin(-1), argmax=lambda x: x.argmax(-1), most=lambda x: x.max(-1)[0],
         chosen=lambda x: F.one_hot(x.argmax(-1), 32).float(),
         kept=lambda x: torch.zeros_like(x).scatter(1, x.topk(3).indices, x.topk(3).values),
         marked=lambda x: x.scatter(1, x.topk(2).indices, 5.0),
@@ -95,6 +104,7 @@ def test_layouts():
         repeat=lambda x: x.repeat(1, 2), tile=lambda x: x[:, :1].tile(1, 3),
         interleaved=lambda x: x.repeat_interleave(2, -1), padded=lambda x: F.pad(x, (2, 1), value=4.0),
         cut=lambda x: F.pad(x, (-1, -3)), rolled=lambda x: x.roll(5, -1), lower=torch.tril,
+        turned=lambda x: x.flip(-1), both=lambda x: torch.cat(torch.var_mean(x, -1, keepdim=True), 1),
         outer=lambda x: x[:, :, None] * x[:, None, :], product=lambda x: torch.einsum("ni,mi->nm", x, x),
         places=lambda x: x + torch.arange(16), filled=lambda x: x * torch.full((16,), 3.0)),
         rows(9, 16))

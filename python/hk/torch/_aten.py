@@ -10,7 +10,7 @@ UNARY = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p",
          "tanh": "tanh", "sigmoid": "sigmoid",
          "silu": "silu", "relu": "relu", "cos": "cos", "sin": "sin", "sqrt": "sqrt",
          "rsqrt": "rsqrt", "log": "log", "log2": "log2", "erf": "erf",
-         "floor": "floor", "round": "round", "reciprocal": "reciprocal"}
+         "floor": "floor", "reciprocal": "reciprocal"}
 BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "max",
           "minimum": "min"}
 COMPARE = {"eq", "ne", "lt", "le", "gt", "ge"}
@@ -83,6 +83,8 @@ def lower(b: Builder, name: str, result: Result, args: tuple, kwargs: dict) -> t
 
 def _binary(b: Builder, result: Result, op: str, x: typing.Any, y: typing.Any, *,
             alpha: float = 1, rounding_mode: str | None = None) -> Value:
+    if result.element == "i1" and isinstance(x, Value) and isinstance(y, Value):
+        return HANDLERS["logical_and" if op in ("mul", "min") else "logical_or"](b, result, x, y)
     if rounding_mode is not None:
         raise UnsupportedModel(f"rounding_mode={rounding_mode} has no hk operator")
     if (op == "add" and type(y) is int and y == 0 and x.element == result.element
@@ -113,8 +115,25 @@ def _abs(b: Builder, result: Result, x: Value) -> Value:
     return _binary(b, result, "max", x, _neg(b, result, x))
 
 
+@handles("round")
+def _round(b: Builder, result: Result, x: Value, *, decimals: int = 0) -> Value:
+    """Of decimals as PyTorch has it: the power of ten, to nearest even, and back."""
+    if decimals == 0 or result.element[0] == "i":
+        return b.unary("round", x) if result.element[0] != "i" else x
+    power = b.constant(10.0 ** abs(decimals), "f32")
+    ops = ("div", "mul") if decimals < 0 else ("mul", "div")
+    x = b.elementwise("binary", [x, power], result.shape, "f32", names="xy", op=ops[0])
+    return b.elementwise("binary", [b.unary("round", x), power], result.shape, result.element,
+                         names="xy", op=ops[1])
+
+
 @handles("pow")
-def _pow(b: Builder, result: Result, x: Value, exponent: typing.Any) -> Value:
+def _pow(b: Builder, result: Result, x: typing.Any, exponent: typing.Any) -> Value:
+    if x == 2 and isinstance(exponent, Value) and exponent.element[0] != "i":
+        return b.unary("exp2", exponent, result.element)
+    if isinstance(exponent, Value):
+        raise UnsupportedModel("pow with a tensor as exponent: hk has 2 to a tensor of real numbers, "
+                               "and the exponents 0.5, 1, 2 and 3")
     if exponent == 0.5:
         return b.unary("sqrt", x)
     if exponent not in (1, 2, 3):
@@ -192,6 +211,8 @@ def _masked_fill(b: Builder, result: Result, x: Value, mask: Value, value: typin
 
 @handles("to", "_to_copy", "type_as", "float", "half", "bfloat16")
 def _to(b: Builder, result: Result, x: Value, *_: object, **__: object) -> Value:
+    if result.element == "i8" and x.element[0] != "i":
+        x = b.cast(x, "i32")  # PyTorch cuts the fraction off; to i8 hk rounds.
     return b.cast(x, result.element)
 
 

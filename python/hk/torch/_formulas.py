@@ -125,6 +125,25 @@ def _argmax(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> t
     return found if keepdim else found.squeeze(dim)
 
 
+@formula_of(aten.argmin.default, wide=False)
+def _argmin(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
+    return _argmax(-x, dim, keepdim)
+
+
+@formula_of(aten.var_mean.correction, wide=False)
+def _var_mean(x: torch.Tensor, dim: list | None = None, *, correction: float | None = None,
+              keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    dim = list(range(x.dim())) if dim is None else dim
+    return (_var(x, dim, correction=correction, keepdim=keepdim), x.mean(dim, keepdim=keepdim))
+
+
+@formula_of(aten.flip.default, wide=False)
+def _flip(x: torch.Tensor, dims: list) -> torch.Tensor:
+    for dim in dims:
+        x = x.index_select(dim, torch.arange(x.shape[dim] - 1, -1, -1, device=x.device))
+    return x
+
+
 @formula_of(aten.max.dim, wide=False)
 def _max(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     value, place = torch.topk(x, 1, dim)
