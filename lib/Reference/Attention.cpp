@@ -394,6 +394,7 @@ LogicalResult Row::run(int64_t row, ResultBuilder &result, ResultBuilder *lse) {
     return failure();
   if (seen.scores.empty()) {
     setEmpty(row, result, lse);
+    openSpecial(row, result);
     return success();
   }
   w.top = p.sink ? p.sink->values[head] : -kInf;
