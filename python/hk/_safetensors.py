@@ -1,5 +1,5 @@
 """Reads safetensors files, and those that they name, into NumPy arrays; bf16 becomes float32, which
-holds it."""
+holds it, and f8 are bytes."""
 
 import json
 import math
@@ -14,7 +14,7 @@ FILES = "hk.files"
 
 _TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "uint16",
           "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U8": "uint8",
-          "BOOL": "bool"}
+          "BOOL": "bool", "F8_E4M3": "uint8", "F8_E5M2": "uint8", "F8_E8M0": "uint8"}
 
 
 def _header(path: str | os.PathLike) -> tuple[dict, typing.Any]:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import typing
 
-from . import _paths
+from . import _codes, _paths
 from .errors import CompileError, InvalidArgument, NotFound
 
 Source = str | os.PathLike
@@ -161,8 +161,10 @@ def _weights_of(path: pathlib.Path, weights: typing.Any) -> dict:
     from ._safetensors import read
 
     tensors = read(weights)
-    declared = re.findall(r'^\s*hk\.weight @(\S+) "([^"]+)"', path.read_text(), re.MULTILINE)
-    lacking = [source for _, source in declared if source not in tensors]
+    declared = re.findall(r'^\s*hk\.weight @(\S+) "([^"]+)" : tensor<((?:\d+x)*)(\w+)>',
+                          path.read_text(), re.MULTILINE)
+    lacking = [source for _, source, *_ in declared if source not in tensors]
     if lacking:
         raise NotFound(f"'{os.fspath(weights)}' has no tensor '{lacking[0]}'")
-    return {symbol: tensors[source] for symbol, source in declared}
+    return {symbol: _codes.numbers(tensors[source], [int(n) for n in sizes.split("x")[:-1]], element)
+            for symbol, source, sizes, element in declared}

@@ -3,6 +3,7 @@
 import hk
 import numpy as np
 import pytest
+from hk import _codes
 
 
 def test_compile_refuses(tmp_path):
@@ -97,3 +98,37 @@ def test_reference_takes_weights(tmp_path):
         hk.run_reference(text, [x], weights=file)
     with pytest.raises(hk.CompileError, match="no --weight=w"):
         hk.run_reference(text, [x])
+
+
+@pytest.mark.parametrize(("element", "numbers"), [
+    ("ui4", range(16)), ("i4", [*range(8), *range(-8, 0)]),
+    ("f4E2M1FN", [0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6])])
+def test_reference_takes_weights_of_four_bits(tmp_path, element, numbers):
+    """Two to a byte in a file, the lower half first; scales are bytes, too (1 and 2)."""
+    text = (f'hk.weight @w "w" : tensor<2x32x{element}>\nhk.weight @s "s" : tensor<2x1xf8E8M0FNU>\n'
+            "func.func @main() -> (tensor<2x32xf32>, tensor<2x1xf32>) {\n"
+            f"  %w = hk.weight_ref @w : tensor<2x32x{element}>\n"
+            "  %s = hk.weight_ref @s : tensor<2x1xf8E8M0FNU>\n"
+            f"  %y = hk.cast %w : tensor<2x32x{element}> -> tensor<2x32xf32>\n"
+            "  %t = hk.cast %s : tensor<2x1xf8E8M0FNU> -> tensor<2x1xf32>\n"
+            "  return %y, %t : tensor<2x32xf32>, tensor<2x1xf32>\n}\n")
+    codes = np.arange(64) * 7 % 16
+    header = (b'{"w":{"dtype":"U8","shape":[2,16],"data_offsets":[0,32]},'
+              b'"s":{"dtype":"U8","shape":[2,1],"data_offsets":[32,34]}}')
+    file = tmp_path / "w.safetensors"
+    file.write_bytes(len(header).to_bytes(8, "little") + header
+                     + (codes[::2] | codes[1::2] << 4).astype(np.uint8).tobytes() + b"\x7f\x80")
+    result, scales = hk.run_reference(text, [], weights=file)
+    np.testing.assert_array_equal(result.values.ravel(), np.array(numbers, np.float32)[codes])
+    np.testing.assert_array_equal(scales.values, [[1], [2]])
+
+
+@pytest.mark.parametrize(("element", "dtype"), [
+    ("f8E4M3FN", "float8_e4m3fn"), ("f8E4M3FNUZ", "float8_e4m3fnuz"), ("f8E5M2", "float8_e5m2"),
+    ("f8E5M2FNUZ", "float8_e5m2fnuz"), ("f8E8M0FNU", "float8_e8m0fnu"), ("i8", "int8")])
+def test_codes_of_eight_bits(element, dtype):
+    """All 256, as PyTorch has them."""
+    torch = pytest.importorskip("torch")
+    codes = np.arange(256, dtype=np.uint8)
+    expected = torch.from_numpy(codes).view(getattr(torch, dtype)).float().numpy()
+    np.testing.assert_array_equal(_codes.numbers(codes, [256], element), expected)

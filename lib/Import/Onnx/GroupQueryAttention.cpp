@@ -209,10 +209,24 @@ static LogicalResult refuse(Node &node) {
       failed(node.only("qk_output", 0, "scores are not kept")) ||
       failed(node.only("causal", 1, "a cache has no later tokens")))
     return failure();
-  // -1 and 0: only with a head sink, which is an input.
-  if (node.integer("smooth_softmax", 0) > 0)
-    return node.error() << "attribute 'smooth_softmax' is not supported";
   return success();
+}
+
+/// A logit of each head beside its scores: input 11, or 0 where the attribute
+/// smooth_softmax is 1; else nothing.
+static FailureOr<Value> sinkOf(Node &node, int64_t heads) {
+  bool smooth = node.integer("smooth_softmax", 0) == 1;
+  if (node.has(11)) {
+    HK_TRY(sink, node.tensor(11));
+    HK_TRY(real, node.cast(sink, kFloat));
+    return real.value;
+  }
+  if (!smooth)
+    return Value();
+  HK_TRY(zeros, node.constant(node.graph.store.make(
+                                  kFloat, heads, SmallVector<double>(heads, 0)),
+                              "hk.zeros"));
+  return zeros.value;
 }
 
 static LogicalResult embed(Node &node, Heads &heads, const Places &places) {
@@ -285,11 +299,8 @@ LogicalResult mlir::hk::importer::groupQueryAttention(Node &node) {
                              "bias is not supported";
     a.mask = bias;
   }
-  if (node.has(11)) {
-    HK_TRY(sink, node.tensor(11));
-    HK_TRY(real, node.cast(sink, kFloat));
-    a.sink = real.value;
-  }
+  HK_TRY(sink, sinkOf(node, qHeads));
+  a.sink = sink;
   HK_TRY(made, attend(node, a));
   HK_TRY(result, joinHeads(node, made));
   return node.result(0, result);
