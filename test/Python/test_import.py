@@ -160,6 +160,19 @@ def test_filters_and_sinks(name, tmp_path):
     assert serving.largest_difference(function, model, 40) < 1e-5
 
 
+def test_weights_that_a_first_run_changes():
+    """RWKV halves those of later layers in place; the import and the check leave them alone."""
+    model = zoo.make("rwkv")
+    before = {n: p.clone() for n, p in model.named_parameters()}
+    graph = hk.torch.export(model)
+    assert all(torch.equal(p, before[n]) for n, p in model.named_parameters())
+    assert not model.rwkv.layers_are_rescaled and model.config.rescale_every == 1
+    model(input_ids=torch.tensor([[3]]))  # A model that has run is imported as it is then.
+    assert not torch.equal(model.rwkv.blocks[1].attention.output.weight,
+                           before["rwkv.blocks.1.attention.output.weight"])
+    assert len(hk.torch.export(model).mlir.splitlines()) > len(graph.mlir.splitlines())
+
+
 def test_layers_that_share_keys():
     """Two caches for four layers, each written once."""
     text = operators("gemma4")

@@ -158,7 +158,8 @@ RECENT = {
     "mobilebert": ("MobileBertModel", {"embedding_size": 64, "intra_bottleneck_size": 32}),
 }
 # Sinks beside latent attention; filters of tokens that a model writes itself, of single channels, of
-# those of a head and of one half of the values, of seven tokens; units of which each channel decays.
+# those of a head and of one half of the values, of seven tokens; units of which each channel decays;
+# rows of the token before, means that decay.
 FILTERED = {
     "hy_v4": ("HYV4ForCausalLM", MOE | MLA | {"head_dim": 16, "index_n_heads": 4,
                                               "index_head_dim": 16}),
@@ -167,6 +168,7 @@ FILTERED = {
     "lfm3": ("Lfm3ForCausalLM", MOE | {"conv_L_cache": 7, "layer_types": ["conv", "full_attention"]}),
     "recurrent_gemma": ("RecurrentGemmaForCausalLM", {
         "block_types": ["recurrent", "attention"], "attention_window_size": 16, "lru_width": 64}),
+    "rwkv": ("RwkvForCausalLM", {"attention_hidden_size": 64, "rescale_every": 1}),
 }
 # Sequence classification, spans, and an embedding model that is a decoder's base.
 HEADS = {

@@ -22,7 +22,7 @@ def is_candidate(module: typing.Any) -> bool:
     return all(hasattr(module, n) for n in (*PARTS, "head_dim", "num_key_value_groups"))
 
 
-def _earlier(made: Filter, x: torch.Tensor, by: int) -> torch.Tensor:
+def earlier(made: Filter, x: torch.Tensor, by: int) -> torch.Tensor:
     """x [1, C, T] of the tokens so many before."""
     first = torch.arange(by + 1, device=x.device) == 0
     return made(x, first.to(x.dtype).expand(x.shape[1], by + 1).contiguous()) if by else x
@@ -34,7 +34,7 @@ def _mixed(made: Filter, self: typing.Any, rows: torch.Tensor) -> torch.Tensor:
     x = made(rows.transpose(1, 2), alone.weight[:, 0])
     bias = 0 if alone.bias is None else alone.bias[:, None]
     taps, groups = within.weight.shape[2], within.groups
-    seen = [(_earlier(made, x, taps - 1 - i) + bias).unflatten(1, (groups, -1))[0]
+    seen = [(earlier(made, x, taps - 1 - i) + bias).unflatten(1, (groups, -1))[0]
             for i in range(taps)]
     # Rounded once: one product of all taps.
     weight = within.weight.unflatten(0, (groups, -1)).transpose(2, 3).flatten(2)
@@ -54,7 +54,7 @@ def forward(made: Filter, self: typing.Any, hidden_states: torch.Tensor, *_: obj
     both = (of_groups + heads(keys)[:, :, :, None]) * 0.5
     query = heads(mixed[..., :queries.shape[-1]]) + both.flatten(2, 3)
     key = heads(mixed[..., queries.shape[-1]:]) + both.mean(dim=-2)
-    before = _earlier(made, hidden_states.transpose(1, 2), 1).transpose(1, 2)
+    before = earlier(made, hidden_states.transpose(1, 2), 1).transpose(1, 2)
     values = torch.cat((self.v_proj_current(hidden_states), self.v_proj_delayed(before)), -1)
     return query, key, heads(values)
 

@@ -13,6 +13,7 @@ import typing
 import torch
 
 from ._converted import convert_buffers
+from ._wkv import leave_weights
 
 # What is done to a weight in its new type: (its values, its place among the parameters).
 Change = typing.Callable[[torch.Tensor, int], torch.Tensor]
@@ -28,7 +29,9 @@ def shared_copy(model: torch.nn.Module) -> torch.nn.Module:
     """A copy whose parameters are the model's memory; to convert it leaves the model as it is."""
     memo = {id(p): torch.nn.Parameter(p.detach(), requires_grad=False)
             for p in model.parameters()}
-    return copy.deepcopy(model, memo)
+    made = copy.deepcopy(model, memo)
+    leave_weights(made)
+    return made
 
 
 def layers(model: torch.nn.Module) -> list[torch.nn.Module]:

@@ -6,7 +6,7 @@ the eager run their values are compared with hk's formulas, in the export they b
 torch.ops.hk, which cut the tokens into sequences and whose states are arguments of the imported
 function. A norm with a gate is split into the norm and its product with the gate. Convolutions that
 a model writes with PyTorch's are found by what they are of (_filters.py), layers of other kinds by
-their values (_lightning.py, _delayed.py, _lru.py).
+their values (_lightning.py, _delayed.py, _lru.py); rows of the token before by their padding (_wkv.py).
 """
 
 import functools
@@ -18,7 +18,7 @@ import typing
 import torch
 
 from ..errors import UnsupportedModel
-from . import _delayed, _lightning, _lru, _norms
+from . import _delayed, _lightning, _lru, _norms, _wkv
 from ._filters import CONV_WIDTHS, Filters, conv1d
 
 L2_EPSILON = 1e-6  # Of transformers' l2norm inside of the rule.
@@ -108,6 +108,7 @@ class Recurrent:
                         and _delayed.computes(m)]
         self.units = [m for m in model.modules() if not dense and _lru.is_candidate(m)
                       and _lru.computes(m)]
+        self.shifts = [m for m in model.modules() if not dense and _wkv.is_shift(m)]
         self._filters = Filters(extents)
         self._saved: list = []
         self._counts: dict[str, int] = {}
@@ -170,6 +171,11 @@ class Recurrent:
     def _linear(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
                 decay: torch.Tensor) -> torch.Tensor:
         return self._delta(query, key, value, decay.float(), None, 1.0, 0.0, "linear")
+
+    def _mean(self, time_decay: torch.Tensor, time_first: torch.Tensor, key: torch.Tensor,
+              value: torch.Tensor, **_: object) -> tuple:
+        """Whatever the model's own state says: hk keeps the states."""
+        return _wkv.mean(self._filter, self._scan, time_decay, time_first, key, value), None
 
     def _heads(self, x: torch.Tensor, dt: torch.Tensor, a: torch.Tensor, b: torch.Tensor,
                c: torch.Tensor, chunk_size: int, D: torch.Tensor | None = None,  # noqa: N803
@@ -239,6 +245,7 @@ class Recurrent:
         for modules, name, function in (
                 (self.lightning, "forward", functools.partial(_lightning.forward, self._linear)),
                 (self.delayed, "forward", functools.partial(_delayed.forward, self._filter)),
+                (self.shifts, "forward", functools.partial(_wkv.shifted, self._filter)),
                 (self.units, "_rnn_scan", functools.partial(_lru.scan, self._scan))):
             for module in modules:
                 self._saved.append((module, name, None))
@@ -270,7 +277,8 @@ FUNCTIONS = {"causal_conv1d_fn": Recurrent._conv,
              "chunk_gated_delta_rule": Recurrent._rule,
              "chunk_kimi_delta_attention": Recurrent._rule,
              "mamba2_chunk_scan": Recurrent._heads,
-             "mamba_selective_scan": Recurrent._channels}
+             "mamba_selective_scan": Recurrent._channels,
+             "rwkv_linear_attention": Recurrent._mean}
 
 
 def _steps(dt: torch.Tensor, bias: torch.Tensor | None, softplus: bool) -> torch.Tensor:
