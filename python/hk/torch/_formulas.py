@@ -57,6 +57,12 @@ def _isinf(x: torch.Tensor) -> torch.Tensor:
     return x.abs() == math.inf
 
 
+@formula_of(aten.empty.memory_format, wide=False)
+def _empty(size: list, *, dtype: torch.dtype | None = None, **_: typing.Any) -> torch.Tensor:
+    """What lies there is anything: a model writes what it reads."""
+    return torch.full(size, 0, dtype=dtype or torch.get_default_dtype())
+
+
 @formula_of(aten.log10.default)
 def _log10(x: torch.Tensor) -> torch.Tensor:
     return torch.log(x) * math.log10(math.e)
