@@ -16,6 +16,7 @@
 #include "device/host/BlockOrder.h"
 #include "device/host/ThreadPool.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdlib>
@@ -54,8 +55,9 @@ struct HostKernel : LoadedKernel {
   hk_host_kernel_fn function = nullptr;
   uint64_t ldsBytes = 0;
   std::string name;
-  /// Ticks a block took in the last launch; 0 before the first.
-  mutable std::atomic<uint64_t> blockTicks{0};
+  /// Ticks a block took in the last launch; 0 before the first. Apart from what
+  /// other threads read.
+  alignas(64) mutable std::atomic<uint64_t> blockTicks{0};
 };
 
 /// The LDS of the blocks that run on this thread, kept from launch to launch.
@@ -106,14 +108,19 @@ public:
 #endif
 };
 
-struct HostLaunch {
+/// What all threads read, and behind it, in lines of its own, what they write.
+struct alignas(64) HostLaunch {
   const HostKernel &kernel;
   const uint64_t *words;
   const uint32_t *grid;
   BlockOrder order;
   bool poison;
-  std::atomic<uint64_t> ticksUsed{0};
-  std::atomic<bool> outOfMemory{false}, ldsOverrun{false};
+  /// The thread that launches: it alone says how long blocks take.
+  const ThreadLds *caller;
+  alignas(64) uint64_t ticksUsed = 0;
+  uint64_t blocksTimed = 0;
+  alignas(64) std::atomic<bool> outOfMemory{false};
+  std::atomic<bool> ldsOverrun{false};
 
   void runBlocks(uint64_t begin, uint64_t end);
 };
@@ -147,7 +154,10 @@ void HostLaunch::runBlocks(uint64_t begin, uint64_t end) {
         if (static_cast<uint8_t>(lds[ldsBytes + k]) != kLdsFence)
           ldsOverrun = true;
   }
-  ticksUsed.fetch_add(ticks() - start, std::memory_order_relaxed);
+  if (&threadLds() == caller) {
+    ticksUsed += ticks() - start;
+    blocksTimed += end - begin;
+  }
 }
 
 class HostTimer : public LaunchTimer {
@@ -284,8 +294,8 @@ Status HostDevice::launch(const LoadedKernel &loaded, const uint64_t *words,
     // Another order every launch, the same in every run of one caller. The low
     // bit keeps it from being 0, the natural order.
     seed = (shuffleSeed + launches.fetch_add(1)) * 0x9e3779b97f4a7c15ull | 1;
-  HostLaunch job{kernel, words, grid, BlockOrder(blocks, seed),
-                 hasDebugMemory()};
+  HostLaunch job{kernel,           words,       grid, BlockOrder(blocks, seed),
+                 hasDebugMemory(), &threadLds()};
   uint64_t expected = kernel.blockTicks.load(std::memory_order_relaxed);
   if (blocks == 1 || (expected && expected < kInlineTicks / blocks))
     job.runBlocks(0, blocks);
@@ -296,8 +306,10 @@ Status HostDevice::launch(const LoadedKernel &loaded, const uint64_t *words,
           static_cast<HostLaunch *>(context)->runBlocks(begin, end);
         },
         &job);
-  uint64_t used = job.ticksUsed.load(std::memory_order_relaxed) / blocks;
-  kernel.blockTicks.store(used ? used : 1, std::memory_order_relaxed);
+  if (job.blocksTimed)
+    kernel.blockTicks.store(
+        std::max<uint64_t>(1, job.ticksUsed / job.blocksTimed),
+        std::memory_order_relaxed);
   if (job.outOfMemory)
     return makeError(HK_OUT_OF_MEMORY,
                      "kernel '%s': no memory for %" PRIu64

@@ -64,10 +64,13 @@ bool spinUntil(std::chrono::microseconds limit, Ready ready) {
 ThreadPool::ThreadPool(unsigned numThreads)
     // With more threads than processors a spinning thread only keeps another
     // one from its work.
-    : maySpin(numThreads <= std::thread::hardware_concurrency()) {
+    : threads(numThreads),
+      maySpin(numThreads <= std::thread::hardware_concurrency()) {
   try {
+    for (Slot &slot : slots)
+      slot.ranges = std::make_unique<Range[]>(numThreads);
     for (unsigned i = 1; i < numThreads; ++i)
-      workers.emplace_back([this] { workerLoop(); });
+      workers.emplace_back([this, i] { workerLoop(i); });
   } catch (...) {
     stop();
     throw;
@@ -85,47 +88,71 @@ void ThreadPool::stop() {
   workers.clear();
 }
 
-void ThreadPool::Job::work() {
-  for (uint64_t seen = 0;;) {
-    // A share of what is left: few handovers, and the threads end together
-    // though the last blocks may be the longest (causal attention). What is
-    // left is taken from this thread's last chunk: to ask costs as much as a
-    // handover, and a chunk that is too large is not wrong.
-    uint64_t chunk = std::max<uint64_t>(1, (count - seen) / shares);
-    uint64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
-    if (begin >= count)
-      return;
-    seen = std::min(begin + chunk, count);
-    body(context, begin, seen);
+/// Shares out `count` items; the first ranges have one more.
+void ThreadPool::fillRanges(Slot &slot, uint64_t count) const {
+  uint64_t each = count / threads, more = count % threads, begin = 0;
+  for (unsigned i = 0; i < threads; ++i) {
+    slot.ranges[i].next.store(begin, std::memory_order_relaxed);
+    begin += each + (i < more);
+    slot.ranges[i].end = begin;
   }
 }
 
-ThreadPool::Slot *ThreadPool::takeSlot() {
-  for (Slot &slot : slots) {
-    bool taken = false;
-    if (!slot.taken.load(std::memory_order_relaxed) &&
-        slot.taken.compare_exchange_strong(taken, true))
-      return &slot;
+/// Thread `self` works on its range, then on the others; whether it had
+/// anything to do.
+bool ThreadPool::work(Slot &slot, unsigned self, Body body) const {
+  // A share of what is left: few handovers, and the threads end together
+  // though the last blocks may be the longest (causal attention).
+  constexpr uint64_t shares = 4;
+  void *context = slot.context.load(std::memory_order_relaxed);
+  bool worked = false;
+  for (unsigned i = 0; i < threads; ++i) {
+    unsigned at = self + i;
+    Range &range = slot.ranges[at < threads ? at : at - threads];
+    uint64_t seen = range.next.load(std::memory_order_relaxed);
+    while (seen < range.end) {
+      uint64_t chunk = std::max<uint64_t>(1, (range.end - seen) / shares);
+      uint64_t begin = range.next.fetch_add(chunk, std::memory_order_relaxed);
+      seen = std::min(begin + chunk, range.end);
+      if (begin < seen) {
+        body(context, begin, seen);
+        worked = true;
+      }
+    }
   }
-  return nullptr;
+  return worked;
+}
+
+/// The number of a free slot; kSlots if there is none.
+unsigned ThreadPool::takeSlot() {
+  for (unsigned i = 0; i < kSlots; ++i) {
+    bool is = false;
+    if (!taken[i].load(std::memory_order_relaxed) &&
+        taken[i].compare_exchange_strong(is, true))
+      return i;
+  }
+  return kSlots;
 }
 
 void ThreadPool::run(uint64_t count, Body body, void *context) {
-  Slot *slot = count > 1 && !workers.empty() ? takeSlot() : nullptr;
-  if (!slot) {
+  unsigned at = count > 1 && threads > 1 ? takeSlot() : kSlots;
+  if (at == kSlots) {
     if (count)
       body(context, 0, count);
     return;
   }
-  Job job{body, context, count, 4 * numThreads()};
-  slot->job.store(&job);
+  Slot &slot = slots[at];
+  fillRanges(slot, count);
+  slot.context.store(context, std::memory_order_relaxed);
+  slot.number.fetch_add(1, std::memory_order_relaxed);
+  slot.body.store(body, std::memory_order_release);
   epoch.fetch_add(1);
   if (sleepers.load() != 0)
     futexWakeAll(epoch);
-  job.work();
-  slot->job.store(nullptr);
-  waitForUsers(*slot);
-  slot->taken.store(false, std::memory_order_release);
+  work(slot, 0, body);
+  slot.body.store(nullptr);
+  waitForUsers(slot);
+  taken[at].store(false, std::memory_order_release);
 }
 
 void ThreadPool::waitForUsers(Slot &slot) {
@@ -138,16 +165,22 @@ void ThreadPool::waitForUsers(Slot &slot) {
   slot.callerSleeps.store(0);
 }
 
-/// Helps with every job there is; true when there was one.
-bool ThreadPool::workOnce() {
+/// Helps with every job that `self` has not left, by the number of the last one
+/// it left in each slot; true when there was something to do.
+bool ThreadPool::workOnce(unsigned self, uint32_t *left) {
   bool worked = false;
-  for (Slot &slot : slots) {
-    if (!slot.job.load(std::memory_order_relaxed))
+  for (unsigned i = 0; i < kSlots; ++i) {
+    Slot &slot = slots[i];
+    if (!slot.body.load(std::memory_order_relaxed) ||
+        slot.number.load(std::memory_order_relaxed) == left[i])
       continue;
+    // On their way while the slot is taken hold of.
+    __builtin_prefetch(&slot.ranges[self], 1);
+    __builtin_prefetch(slot.context.load(std::memory_order_relaxed));
     slot.users.fetch_add(1);
-    if (Job *job = slot.job.load()) {
-      worked |= job->next.load(std::memory_order_relaxed) < job->count;
-      job->work();
+    if (Body body = slot.body.load()) {
+      left[i] = slot.number.load(std::memory_order_relaxed);
+      worked |= work(slot, self, body);
     }
     if (slot.users.fetch_sub(1) == 1 && slot.callerSleeps.load())
       futexWakeAll(slot.users);
@@ -155,14 +188,15 @@ bool ThreadPool::workOnce() {
   return worked;
 }
 
-void ThreadPool::workerLoop() {
+void ThreadPool::workerLoop(unsigned self) {
+  uint32_t left[kSlots] = {};
   for (;;) {
     // In this order: whoever stops the pool sets `stopping` before `epoch`
     // changes, so a worker that missed the one does not sleep on the other.
     uint32_t seen = epoch.load();
     if (stopping)
       return;
-    if (workOnce())
+    if (workOnce(self, left))
       continue;
     auto changed = [&] { return epoch.load() != seen; };
     if (maySpin && spinUntil(kWorkerSpin, changed))

@@ -224,6 +224,43 @@ TEST(ThreadPool, RunsEveryItemOnceForManyCallers) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(ThreadPool, HelpsWithTheRangeOfAThreadThatIsHeldUp) {
+  hk::ThreadPool pool(2);
+  for (int round = 0; round < 50; ++round) {
+    // Whoever has the first item of the second half waits for all the others,
+    // so the other thread must take what is left of that half.
+    std::atomic<int> done{0};
+    pool.run(
+        8,
+        [](void *context, uint64_t begin, uint64_t end) {
+          auto &count = *static_cast<std::atomic<int> *>(context);
+          for (uint64_t i = begin; i < end; ++i) {
+            while (i == 4 && count < 7)
+              std::this_thread::yield();
+            ++count;
+          }
+        },
+        &done);
+    EXPECT_EQ(done, 8);
+  }
+}
+
+TEST(ThreadPool, SharesFewItemsAmongMoreThreads) {
+  hk::ThreadPool pool(5);
+  for (uint64_t count = 0; count < 12; ++count) {
+    std::vector<std::atomic<int>> hits(count);
+    pool.run(
+        count,
+        [](void *context, uint64_t begin, uint64_t end) {
+          for (uint64_t i = begin; i < end; ++i)
+            ++(*static_cast<std::vector<std::atomic<int>> *>(context))[i];
+        },
+        &hits);
+    for (std::atomic<int> &hit : hits)
+      EXPECT_EQ(hit, 1) << count;
+  }
+}
+
 TEST(ThreadPool, WakesSleepingWorkers) {
   hk::ThreadPool pool(2);
   for (int round = 0; round < 5; ++round) {
