@@ -144,7 +144,8 @@ void ThreadPool::run(uint64_t count, Body body, void *context) {
   Slot &slot = slots[at];
   fillRanges(slot, count);
   slot.context.store(context, std::memory_order_relaxed);
-  slot.number.fetch_add(1, std::memory_order_relaxed);
+  slot.number.store(slot.number.load(std::memory_order_relaxed) + 1,
+                    std::memory_order_relaxed);
   slot.body.store(body, std::memory_order_release);
   epoch.fetch_add(1);
   if (sleepers.load() != 0)
@@ -169,13 +170,15 @@ void ThreadPool::waitForUsers(Slot &slot) {
 /// it left in each slot; true when there was something to do.
 bool ThreadPool::workOnce(unsigned self, uint32_t *left) {
   bool worked = false;
+  // Those of the slot that most jobs take, both at once.
+  __builtin_prefetch(&slots[0], 1);
+  __builtin_prefetch(&slots[0].ranges[self], 1);
   for (unsigned i = 0; i < kSlots; ++i) {
     Slot &slot = slots[i];
     if (!slot.body.load(std::memory_order_relaxed) ||
         slot.number.load(std::memory_order_relaxed) == left[i])
       continue;
-    // On their way while the slot is taken hold of.
-    __builtin_prefetch(&slot.ranges[self], 1);
+    // On its way while the slot is taken hold of.
     __builtin_prefetch(slot.context.load(std::memory_order_relaxed));
     slot.users.fetch_add(1);
     if (Body body = slot.body.load()) {

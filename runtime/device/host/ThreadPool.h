@@ -12,7 +12,8 @@
 // A thread gets a range of items that follow each other, as what is asked for
 // ahead of one is then the thread's own next one, and helps with other ranges
 // when its own is used up. Cores that share no cache pass a line in a quarter
-// of a microsecond: what a worker needs to begin lies in few of them.
+// of a microsecond: a worker polls one that is written last, and what it needs
+// to begin lies in few others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,9 +62,6 @@ private:
     std::atomic<uint32_t> callerSleeps{0};
     /// Of the job: a worker that left it has nothing to look for in it.
     std::atomic<uint32_t> number{0};
-    /// In the first slot: counts submitted jobs; workers sleep on it. It lies
-    /// here since that is the slot that most jobs take.
-    std::atomic<uint32_t> submitted{0};
   };
 
   unsigned takeSlot();
@@ -76,9 +74,10 @@ private:
 
   static constexpr unsigned kSlots = 16;
   Slot slots[kSlots];
-  std::atomic<uint32_t> &epoch = slots[0].submitted;
-  /// Which slots have a caller.
-  std::atomic<bool> taken[kSlots] = {};
+  /// Counts submitted jobs; workers sleep on it.
+  alignas(64) std::atomic<uint32_t> epoch{0};
+  /// Which slots have a caller; workers do not look.
+  alignas(64) std::atomic<bool> taken[kSlots] = {};
   alignas(64) std::atomic<uint32_t> sleepers{0};
   std::atomic<bool> stopping{false};
   unsigned threads;
