@@ -51,12 +51,18 @@ struct PairScales : ScaledStream<L, float, Depth> {
   struct Block : Base::Block {
     bool tiny;
   };
-  HK_MEM static void start(const Source &b, i64 row, i64 depth, Row &to) {
-    bool small = Base::template start<!kNeverTiny>(b, row, depth, to);
-    to.tiny = !kNeverTiny && (!kSafeZeros || small);
+  template <int R>
+  HK_MEM static void start(const Source &b, i64 row, i64 depth,
+                           typename Base::template Room<R> &room,
+                           Row (&to)[R]) {
+    typename Base::Row rows[R];
+    bool small =
+        Base::template start<R, !kNeverTiny>(b, row, depth, room, rows);
+    HK_UNROLL for (int r = 0; r < R; ++r)
+        to[r] = {rows[r], !kSafeZeros || small};
   }
   HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
-    return {Base::block(b, row, k), row.tiny};
+    return {Base::block(b, row, k), !kNeverTiny && row.tiny};
   }
 
 private:

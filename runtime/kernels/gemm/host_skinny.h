@@ -7,11 +7,14 @@
 //
 // B is streamed once past up to four rows of A that were packed before. Rows
 // of B that follow each other in memory are one run, which the CPU's
-// prefetchers follow. Others are swept four at a time, pages apart, and
-// prefetchers stop at a page's end: each step asks for what the step as many
-// rows further on will read. What lies apart is asked for as far as the L2
-// cache: four rows of 8 KiB ahead would be all of L1. A run is asked for into
-// L1, as the prefetchers have it in L2 already.
+// prefetchers follow: those that are multiplied as they are stored are swept
+// singly. What is decoded is swept four rows at a time, unless its stream has
+// two sums of a row: a sum waits for each product in turn, which takes longer
+// than memory does. Rows that lie apart are, too, pages apart, and prefetchers
+// stop at a page's end: each step asks for what the step as many rows further
+// on will read. What lies apart is asked for as far as the L2 cache: four rows
+// of 8 KiB ahead would be all of L1. A run is asked for into L1, as the
+// prefetchers have it in L2 already.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +39,10 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
   static constexpr int kStep = kStepWords * kElements;
   /// Rows of B that are swept together, where they lie apart.
   static constexpr int kRows = 4;
-  /// Bytes of a row below which what a sweep begins and ends with costs more
-  /// than a run gains.
+  /// Whether rows that are one run are swept singly; not below as many bytes of
+  /// a row, where what a sweep begins and ends with costs more than that gains.
+  static constexpr bool kMaySweepSingly =
+      L::kMem == DType::F32 || info(L::kMem).bits == 16 || Stream::kSumsTwice;
   static constexpr i64 kRunBytes = 512;
   /// Bytes asked for ahead, at least: what comes in while memory answers.
   static constexpr i64 kAhead = 8192;
@@ -83,9 +88,9 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
                        }
                      }
                    };
+    typename Stream::template Room<R> room;
     typename Stream::Row rows[R];
-    HK_UNROLL for (int r = 0; r < R; ++r)
-        Stream::start(b, row + r, depth, rows[r]);
+    Stream::template start<R>(b, row, depth, room, rows);
     i64 k = 0;
     while (k + kStep <= depth) {
       typename Stream::Block block[R];
@@ -177,7 +182,7 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
       if (!isRun)
         for (; r + kRows <= rows; r += kRows)
           dots<M, kRows, false>(a, strideA, b, r, depth, ahead, c + r, strideC);
-      else if (kBytes<L::kMem, 2> * depth / 2 < kRunBytes)
+      else if (!kMaySweepSingly || kBytes<L::kMem, 2> * depth / 2 < kRunBytes)
         for (; r + kRows <= rows; r += kRows)
           dots<M, kRows, true>(a, strideA, b, r, depth, ahead, c + r, strideC);
       else

@@ -40,9 +40,13 @@ template <class L, class Acc> struct LaneStream {
   static constexpr bool kSumsTwice = false;
   struct Row {};
   struct Block {};
+  /// Room for what R rows need.
+  template <int R> struct Room {};
 
-  /// What serves `depth` elements of row `row`, and those of them from `k` on.
-  HK_MEM static void start(const Source &, i64, i64, Row &) {}
+  /// What serves `depth` elements of each of R rows from `row` on, and those of
+  /// a row from `k` on.
+  template <int R>
+  HK_MEM static void start(const Source &, i64, i64, Room<R> &, Row (&)[R]) {}
   HK_MEM static Block block(const Source &, const Row &, i64) { return {}; }
   /// A whole step of row `row` from `k` on.
   HK_MEM static void load(const Source &b, const Block &, i64 row, i64 k,
@@ -63,32 +67,37 @@ struct ScaledStream : LaneStream<L, Acc> {
   static constexpr int W = kHostLanes, kSpan = Decode::kDepth;
   static constexpr int kBlocks = kSpan ? Depth / kSpan + 1 : 1;
 
+  template <int R> struct Room {
+    float scale[R * kBlocks], zero[Decode::kHasZeros ? R * kBlocks : 1];
+  };
   struct Row {
-    float scale[kBlocks], zero[Decode::kHasZeros ? kBlocks : 1];
+    const float *scale, *zero;
   };
   struct Block {
     ScaleOf<W> of;
   };
 
   /// Whether a scale other than 0 is below 2^-100. `PlainNaN`: what rounds the
-  /// products does so by integers.
-  template <bool PlainNaN = true>
-  HK_MEM static bool start(const Source &b, i64 row, i64 depth, Row &to) {
-    auto at = b.scales.rowAt(b.rowOf(row));
+  /// products does so by integers. Scales of rows that are one run in memory
+  /// are widened as one.
+  template <int R, bool PlainNaN = true>
+  HK_MEM static bool start(const Source &b, i64 row, i64 depth, Room<R> &room,
+                           Row (&to)[R]) {
     i64 first = 0, count = 1;
     if constexpr (kSpan != 0) {
       first = b.k0 / kSpan;
       count = (b.k0 + depth - 1) / kSpan - first + 1;
     }
-    auto next = b.scales.rowAt(b.rowOf(row + kRowsAhead));
-    ask<Decode::kScale>(b.scales.scales, next.scale, first, count);
-    bool small = widen<Decode::kScale, PlainNaN>(b.scales.scales, at.scale,
-                                                 first, count, to.scale);
-    if constexpr (Decode::kHasZeros) {
-      ask<Decode::kZero>(b.scales.zeros, next.zero, first, count);
-      widen<Decode::kZero, PlainNaN>(b.scales.zeros, at.zero, first, count,
-                                     to.zero);
-    }
+    HK_UNROLL for (int r = 0; r < R; ++r)
+        to[r] = {room.scale + r * count,
+                 room.zero + (Decode::kHasZeros ? r * count : 0)};
+    if (areRun(b, count))
+      return widenRows<PlainNaN>(b, row, first, R * count, room.scale,
+                                 room.zero);
+    bool small = false;
+    HK_UNROLL for (int r = 0; r < R; ++r) small |=
+        widenRows<PlainNaN>(b, row + r, first, count, room.scale + r * count,
+                            room.zero + (Decode::kHasZeros ? r * count : 0));
     return small;
   }
 
@@ -113,6 +122,38 @@ struct ScaledStream : LaneStream<L, Acc> {
   }
 
 private:
+  /// Whether the scales, and the zero points, of rows that follow each other
+  /// do so, too, `count` for each.
+  HK_MEM static bool areRun(const Source &b, i64 count) {
+    auto run = [&](const ScaleArgs &args) {
+      return args.strideK == 1 && args.strideRow == count;
+    };
+    if constexpr (kSpan == 0 || Decode::kRows != 1 || L::kStep != 1 ||
+                  isPacked(Decode::kScale))
+      return false;
+    if constexpr (Decode::kHasZeros)
+      return !isPacked(Decode::kZero) && run(b.scales.scales) &&
+             run(b.scales.zeros);
+    return run(b.scales.scales);
+  }
+
+  /// Those from row `row` on.
+  template <bool PlainNaN>
+  HK_MEM static bool widenRows(const Source &b, i64 row, i64 first, i64 count,
+                               float *scale, [[maybe_unused]] float *zero) {
+    auto at = b.scales.rowAt(b.rowOf(row));
+    auto next = b.scales.rowAt(b.rowOf(row + kRowsAhead));
+    ask<Decode::kScale>(b.scales.scales, next.scale, first, count);
+    bool small = widen<Decode::kScale, PlainNaN>(b.scales.scales, at.scale,
+                                                 first, count, scale);
+    if constexpr (Decode::kHasZeros) {
+      ask<Decode::kZero>(b.scales.zeros, next.zero, first, count);
+      widen<Decode::kZero, PlainNaN>(b.scales.zeros, at.zero, first, count,
+                                     zero);
+    }
+    return small;
+  }
+
   static constexpr u32 kSmall = (127 - 100) << 23; // the bits of 2^-100
   /// Rows whose codes take longer than memory needs for a scale.
   static constexpr i64 kRowsAhead = 16;

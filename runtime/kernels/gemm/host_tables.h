@@ -123,23 +123,14 @@ template <class L, int Depth> struct ByteTables : PairScales<L, Depth> {
   };
   using Block = Row;
 
-  HK_MEM static void start(const Source &b, i64 row, i64 depth, Row &to) {
-    typename Base::Row scales;
-    Base::start(b, row, depth, scales);
-    auto block = Base::block(b, scales, 0);
-    auto rounded = [&](V low, V high) {
-      return bf16Of(Decode::template value<W>(low, block.of),
-                    Decode::template value<W>(high, block.of), block.tiny);
-    };
-    HK_UNROLL for (int half = 0; half < 2; ++half) {
-      auto at = reinterpret_cast<const V *>(kMagnitudes.value) + 4 * half;
-      auto first = rounded(at[0], at[1]), second = rounded(at[2], at[3]);
-      to.low[half] = bytesOf<0>(first, second, AllBytes{});
-      to.high[half] = bytesOf<1>(first, second, AllBytes{});
-    }
-    u32 last = rounded(V(-128.f), V(-128.f))[0];
-    to.lowOfLast = u8(kInteger ? last : 0xC0);
-    to.highOfLast = u8(kInteger ? last >> 8 : 0x7F);
+  template <int R>
+  HK_MEM static void start(const Source &b, i64 row, i64 depth,
+                           typename Base::template Room<R> &room,
+                           Row (&to)[R]) {
+    typename Base::Row scales[R];
+    Base::template start<R>(b, row, depth, room, scales);
+    HK_UNROLL for (int r = 0; r < R; ++r)
+        makeTables(Base::block(b, scales[r], 0), to[r]);
   }
   HK_MEM static Block block(const Source &, const Row &row, i64) { return row; }
   HK_MEM static void load(const Source &b, const Block &block, i64 row, i64 k,
@@ -169,6 +160,22 @@ private:
     else
       return smallFloat<L::kMem>().fnuz;
   }();
+
+  HK_MEM static void makeTables(const typename Base::Block &block, Row &to) {
+    auto rounded = [&](V low, V high) {
+      return bf16Of(Decode::template value<W>(low, block.of),
+                    Decode::template value<W>(high, block.of), block.tiny);
+    };
+    HK_UNROLL for (int half = 0; half < 2; ++half) {
+      auto at = reinterpret_cast<const V *>(kMagnitudes.value) + 4 * half;
+      auto first = rounded(at[0], at[1]), second = rounded(at[2], at[3]);
+      to.low[half] = bytesOf<0>(first, second, AllBytes{});
+      to.high[half] = bytesOf<1>(first, second, AllBytes{});
+    }
+    u32 last = rounded(V(-128.f), V(-128.f))[0];
+    to.lowOfLast = u8(kInteger ? last : 0xC0);
+    to.highOfLast = u8(kInteger ? last >> 8 : 0x7F);
+  }
 
   struct Magnitudes {
     alignas(64) float value[128] = {};
