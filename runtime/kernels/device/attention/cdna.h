@@ -184,7 +184,7 @@ struct AttentionFragments {
     if constexpr (Layout == ValueLayout::Columns) {
       int row = j * 32 + (l & 31);
       return *reinterpret_cast<const u32x4 *>(
-          tile + row * (Keys * 2) + columnChunk<Keys * 2>(row, 2 * k + h) * 16);
+          tile + columnByte<Keys * 2>(row, 2 * k + h));
     }
 #if defined(__gfx950__)
     // A lane reads 4 columns of a key and gets 4 keys of a column.

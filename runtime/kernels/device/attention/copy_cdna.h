@@ -21,13 +21,19 @@
 
 namespace hk {
 
-/// Where a row of the columns of values lies whose reads each take 32 of them,
-/// in rows 2 apart as they are written.
-template <int RowBytes> HK_DEV int columnChunk(int row, int chunk) {
-  constexpr int chunks = RowBytes / 16;
-  if constexpr (chunks >= 8)
-    return chunk ^ (row % 8) ^ (row / 8 % 8);
-  return swizzleChunk<RowBytes>(row, chunk);
+/// Where a chunk of a row of the columns of values lies: reads each take 32
+/// rows, in rows 2 or 4 apart as they are written. Short rows share a line of
+/// 128 bytes with their neighbour, and chunks go to either half of it.
+template <int RowBytes> HK_DEV int columnByte(int row, int chunk) {
+  if constexpr (RowBytes == 64) {
+    int in = row % 32;
+    return (row - in) * 64 +
+           ((in * 64 + chunk * 16) ^ (in * 8 & 0x70) ^ (in & 16));
+  } else if constexpr (RowBytes >= 128) {
+    return row * RowBytes + (chunk ^ (row % 8) ^ (row / 8 % 8)) * 16;
+  } else {
+    return swizzled<RowBytes>(row, chunk * 16);
+  }
 }
 
 /// Adjacent columns that are in as many fragments of 32.
@@ -104,9 +110,8 @@ struct ColumnCopy {
       int place = at.group / 4 * 2 + (at.group & 1);
       HK_UNROLL for (int e = 0; e < kWide; ++e) {
         int row = rowOf(at.chunk * kWide + e);
-        *reinterpret_cast<Vec<u16, 4> *>(lds + row * kColumnBytes +
-                                         columnChunk<kColumnBytes>(row, place) *
-                                             16 +
+        *reinterpret_cast<Vec<u16, 4> *>(lds +
+                                         columnByte<kColumnBytes>(row, place) +
                                          (at.group >> 1 & 1) * 8) =
             Vec<u16, 4>{t[0][e], t[1][e], t[2][e], t[3][e]};
       }

@@ -7,9 +7,10 @@
 //
 // Tiles lie in LDS as rows of RowBytes without padding (copies straight into
 // LDS leave no choice), so chunks are permuted within a row by an XOR with the
-// row. Lanes that read one chunk of consecutive rows then hit all banks; how
-// many rows share one line of banks is a fact of the target. The map is its own
-// inverse: it may be applied to the LDS address or to the global one.
+// row. Lanes that read one chunk of consecutive rows then hit all banks; after
+// how many rows chunks come to the same banks again is a fact of the target and
+// of the odd factor of the row. The map is its own inverse: it may be applied
+// to the LDS address or to the global one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +21,26 @@
 
 namespace hk {
 
+/// How rows of RowBytes meet the banks.
+template <int RowBytes> struct RowBanks {
+  static constexpr int kChunks = RowBytes / 16;
+  /// Chunks in one line of all banks.
+  static constexpr int kLine = kTarget.ldsBanks * 4 / 16;
+  /// The largest power of two that divides the row bounds the XOR.
+  static constexpr int kPower = kChunks & -kChunks;
+  static constexpr int kMask = (kPower < kLine ? kPower : kLine) - 1;
+  /// Consecutive rows whose chunks 0 lie in different banks.
+  static constexpr int kApart = kLine / (kMask + 1);
+};
+
 template <int RowBytes> HK_DEV int swizzleChunk(int row, int chunk) {
-  constexpr int chunks = RowBytes / 16;
-  constexpr int bankChunks = kTarget.ldsBanks * 4 / 16;
-  constexpr int rowsPerLine = chunks < bankChunks ? bankChunks / chunks : 1;
-  // The largest power of two that divides the row bounds the XOR.
-  constexpr int pow2 = chunks & -chunks;
-  constexpr int mask = (pow2 < bankChunks ? pow2 : bankChunks) - 1;
-  return chunk ^ ((row / rowsPerLine) & mask);
+  using Banks = RowBanks<RowBytes>;
+  // Of the 16 lanes that gfx950 serves together those in even rows differ in
+  // bits 1, 2 and 4 of the row as they do in bits 1 to 3; reads across rows of
+  // a fragment, whose bit 3 is a constant, need fewer addresses so.
+  if constexpr (Banks::kApart == 2 && Banks::kMask == 7)
+    return chunk ^ ((row / 2 % 4) | (row / 16 % 2 * 4));
+  return chunk ^ ((row / Banks::kApart) & Banks::kMask);
 }
 
 /// Rows of an operand tile that a wave's fragment spans; other fragments begin
@@ -40,17 +53,12 @@ inline constexpr int kFragmentRows = kTarget.waveSize == 64 ? 32 : 8;
 /// further. Not beyond the fragment, so that one address serves all fragments
 /// of a wave.
 template <int RowBytes> HK_DEV int operandChunk(int row, int chunk) {
-  constexpr int chunks = RowBytes / 16;
-  constexpr int bankChunks = kTarget.ldsBanks * 4 / 16;
-  constexpr int rowsPerLine = chunks < bankChunks ? bankChunks / chunks : 1;
-  constexpr int pow2 = chunks & -chunks;
-  constexpr int mask = (pow2 < bankChunks ? pow2 : bankChunks) - 1;
   // Rows after which swizzleChunk begins anew.
-  constexpr int cycle = rowsPerLine * (mask + 1);
+  constexpr int cycle = RowBanks<RowBytes>::kLine;
   if constexpr (cycle >= kFragmentRows)
     return swizzleChunk<RowBytes>(row, chunk);
   return swizzleChunk<RowBytes>(row, chunk) ^
-         (row / cycle % (kFragmentRows / cycle) & mask);
+         (row / cycle % (kFragmentRows / cycle) & RowBanks<RowBytes>::kMask);
 }
 
 /// Byte offset of `byte` of `row` of an operand tile.
