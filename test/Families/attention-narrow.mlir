@@ -16,7 +16,7 @@ func.func @latent(%q: tensor<3x1x16x576xbf16>, %k: tensor<96x1x1x576xbf16>, %t: 
 
 // bf16 holds integers and floats of 8 bits: 64 KiB less half of the keys' copies.
 // CHECK-LABEL: hk.kernel @attention_0 attention
-// GPU: hk.variant @v0 #hk.attention_tile<bq = 32, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 256 lds 32768
+// GPU: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 256 lds 9216
 func.func @narrow(%q: tensor<1x1x8x64xbf16>, %k: tensor<1x70x2x64xi8>, %v: tensor<1x70x2x64xf8E4M3FN>, %s: tensor<f32>) -> tensor<1x1x8x64xbf16> {
   %o = hk.attention %q, %k, %v k_scale %s v_scale %s scale 0.1 : tensor<1x1x8x64xbf16>, tensor<1x70x2x64xi8>, tensor<1x70x2x64xf8E4M3FN> k_scale tensor<f32> v_scale tensor<f32> -> tensor<1x1x8x64xbf16>
   return %o : tensor<1x1x8x64xbf16>

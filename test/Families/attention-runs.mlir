@@ -9,7 +9,7 @@
 
 // CHECK-LABEL: hk.kernel @attention attention
 // SM90: #hk.attention_tile<bq = 16, bk = 16, waves = 4, stages = 3, splitKv = 5, blocks = 264>
-// CDNA: #hk.attention_tile<bq = 32, bk = 32, waves = 2, stages = 1, splitKv = 5, blocks = 608>
+// CDNA: #hk.attention_tile<bq = 16, bk = 32, waves = 4, stages = 1, splitKv = 5, blocks = 608>
 // HOST: splitKv = 5>
 // SM90: %[[PARTS:.*]] = arith.muli %arg0, %c10 : index
 // SM90: %[[BLOCKS:.*]] = arith.minui %[[PARTS]], %c264 : index

@@ -18,7 +18,7 @@
 // TEXT: .keys = AttentionKeys::ragged(KeyCount::All),
 // TEXT-NEXT: .window = {100, 0, OwnKeys::Seen},
 // TEXT: .valueScaling = ValueScaling::Probabilities,
-// TEXT: using v0 = AttentionSegments<AttentionKernel<kSpec, AttentionTile{32, 32, 4, 1, 1}>, AttentionKernel<kSpec1, AttentionTile{32, 32, 4, 1, 1}>>;
+// TEXT: using v0 = AttentionSegments<AttentionKernel<kSpec, AttentionTile{16, 32, 4, 1, 1}>, AttentionKernel<kSpec1, AttentionTile{16, 32, 4, 1, 1}>>;
 // TEXT: v0::run(launchWords(words), arguments, arguments1, block, lds);
 func.func @paged(%q: tensor<?x4x64xbf16>, %k: tensor<?x2x64xbf16>, %kc: tensor<?x16x2x64xbf16>, %bounds: tensor<?xi32>, %lens: tensor<?xi32>, %pages: tensor<?x?xi32>, %sink: tensor<4xf32>) -> (tensor<?x4x64xbf16>, tensor<?x4xf32>) {
   %x, %a = hk.attention %q, %kc, %kc q_offsets %bounds kv_lens %lens block_table %pages scale 0.125 past window_left 100 : tensor<?x4x64xbf16>, tensor<?x16x2x64xbf16>, tensor<?x16x2x64xbf16> q_offsets tensor<?xi32> kv_lens tensor<?xi32> block_table tensor<?x?xi32> -> tensor<?x4x64xf32>, tensor<?x4xf32>

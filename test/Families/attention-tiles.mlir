@@ -8,20 +8,21 @@
 // Queries of one sequence into a cache: 4 heads over 2 key heads are 2 rows.
 // CHECK-LABEL: hk.kernel @attention attention
 // HOST: hk.variant @v0 #hk.attention_tile<bq = 8, bk = 128, waves = 1, stages = 1, splitKv = 1> threads 1 lds 8320
-// CDNA: hk.variant @v0 #hk.attention_tile<bq = 32, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 256 lds 32768
+// CDNA: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 256 lds 9216
 // SM90: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 16, waves = 4, stages = 3, splitKv = 1> threads 128 lds 49152
 // RDNA: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 128 lds 32768
 // CDNA-NEXT: ^bb0(%[[T:.*]]: index):
 // CDNA-DAG: %[[C2:.*]] = arith.constant 2 : index
-// CDNA-DAG: %[[C32:.*]] = arith.constant 32 : index
+// CDNA-DAG: %[[C16:.*]] = arith.constant 16 : index
 // CDNA-DAG: %[[C1:.*]] = arith.constant 1 : index
 // CDNA: %[[ROWS:.*]] = arith.muli %[[T]], %[[C2]]
-// CDNA: %[[X:.*]] = arith.ceildivui %[[ROWS]], %[[C32]]
-// CDNA: %[[FEW:.*]] = arith.cmpi ule, %[[ROWS]], %[[C32]]
+// CDNA: %[[X:.*]] = arith.ceildivui %[[ROWS]], %[[C16]]
+// CDNA: %[[FEW:.*]] = arith.cmpi ule, %[[ROWS]], %[[C16]]
 // CDNA: hk.launch_dims if %[[FEW]] grid(%[[X]], %[[C2]], %[[C1]])
 // HOST: hk.variant @v1 #hk.attention_tile<bq = 64, bk = 128, waves = 1, stages = 1, splitKv = 1> threads 1 lds 131584
-// CDNA: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 64, waves = 4, stages = 1, splitKv = 1> threads 256 lds 16384
-// GFX950: hk.variant @v1 #hk.attention_tile<bq = 128, bk = 64, waves = 4, stages = 2, splitKv = 1> threads 256 lds 32768
+// CDNA: hk.variant @v1 #hk.attention_tile<bq = 32, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 256 lds 32768
+// CDNA: hk.variant @v2 #hk.attention_tile<bq = 128, bk = 64, waves = 4, stages = 1, splitKv = 1> threads 256 lds 16384
+// GFX950: hk.variant @v2 #hk.attention_tile<bq = 128, bk = 64, waves = 4, stages = 2, splitKv = 1> threads 256 lds 32768
 // SM90: hk.variant @v3 #hk.attention_tile<bq = 64, bk = 128, waves = 8, stages = 2, splitKv = 1, heads = 2, cluster = 2> threads 256 lds 74840
 // SM90: hk.variant @v4 #hk.attention_tile<bq = 256, bk = 64, waves = 20, stages = 2, splitKv = 1> threads 640 lds 66648
 // SM90: hk.variant @v5 #hk.attention_tile<bq = 128, bk = 192, waves = 12, stages = 2, splitKv = 1> threads 384 lds 115800
@@ -67,7 +68,7 @@ func.func @odd(%q: tensor<1x9x8x33xbf16>, %k: tensor<1x?x2x33xbf16>) -> tensor<1
 // Few rows and a single tile (gfx1100); slices of the keys are a dim of the grid.
 // CHECK-LABEL: hk.kernel @attention_3 attention
 // RDNA: hk.variant @v0 #hk.attention_tile<bq = 64, bk = 16, waves = 4, stages = 1, splitKv = 5>
-// CDNA: hk.variant @v0 #hk.attention_tile<bq = 32, bk = 32, waves = 2, stages = 1, splitKv = 5>
+// CDNA: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 32, waves = 4, stages = 1, splitKv = 5>
 // CHECK: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c5)
 // CHECK-NOT: hk.variant @v1
 func.func @slices(%q: tensor<1x8x128xbf16>, %k: tensor<4096x2x128xbf16>) -> (tensor<5x1x8x128xf32>, tensor<5x1x8xf32>) {

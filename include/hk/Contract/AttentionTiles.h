@@ -34,6 +34,9 @@ struct AttentionShape {
   /// Whether tensor maps can describe such keys: what the latent loop of sm_90a
   /// needs.
   bool latent = false;
+  /// Whether keys and values may go straight into registers on gfx942 and
+  /// gfx950 (AttentionPath::Stream).
+  bool stream = false;
 
   constexpr int64_t largestDim() const {
     return headDim > valueDim ? headDim : valueDim;
@@ -80,6 +83,10 @@ inline constexpr int64_t kWideAttentionDim = 64;
 /// round of 128 queries.
 inline constexpr int64_t kWideRound[] = {8, 5};
 
+/// The largest head whose keys, values and results fit in registers where they
+/// stream there.
+inline constexpr int64_t kStreamDim = 128;
+
 /// Blocks of a cluster that shares the keys of a warp-specialised tile.
 inline constexpr int32_t kAttentionClusters[] = {6, 3, 2};
 /// The least queries of a head in such a tile, which takes several heads.
@@ -113,6 +120,7 @@ inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Gfx942, {32, 32, 4, 1, 1}, 64},
     {Arch::Gfx942, {32, 32, 2, 1, 1}, 128},
     {Arch::Gfx942, {32, 32, 1, 1, 1}, 256},
+    {Arch::Gfx942, {16, 32, 4, 1, 1}, kStreamDim},
     {Arch::Gfx942, {64, 32, 4, 1, 1}, 576, true, true},
     {Arch::Gfx942, {32, 32, 4, 1, 1}, 576, true, true},
     {Arch::Gfx950, {128, 64, 4, 2, 1}, 128},
@@ -120,6 +128,7 @@ inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Gfx950, {128, 32, 4, 2, 1}, 256},
     {Arch::Gfx950, {32, 32, 4, 1, 1}, 128},
     {Arch::Gfx950, {32, 32, 2, 1, 1}, 256},
+    {Arch::Gfx950, {16, 32, 4, 1, 1}, kStreamDim},
     {Arch::Gfx950, {64, 32, 4, 1, 1}, 576, true, true},
     {Arch::Gfx950, {32, 32, 4, 1, 1}, 576, true, true},
     {Arch::Gfx1100, {64, 32, 4, 1, 1}, 96},
@@ -158,6 +167,8 @@ constexpr bool usableForShape(const AttentionCandidate &c, Arch arch,
       (!shape.bulk || (shape.softcap && !c.softcap)))
     return false;
   if (path == AttentionPath::Latent && !shape.latent)
+    return false;
+  if (path == AttentionPath::Stream && !shape.stream)
     return false;
   if (c.sharedValues &&
       (!attentionSharesValues(shape) || info(shape.type).bits != 16))

@@ -30,10 +30,13 @@ constexpr double unitGBps(const Target &target) {
 }
 
 /// Blocks of waves with keys of their own that a compute unit of AMD's holds: a
-/// tile ahead takes most of a SIMD's registers, of short heads half of them.
-constexpr double residentWalks(const AttentionTile &tile,
+/// tile ahead takes most of a SIMD's registers, of short heads and of keys that
+/// stream into them half.
+constexpr double residentWalks(const Target &target, const AttentionTile &tile,
                                const AttentionShape &shape) {
-  int32_t waves = shape.largestDim() <= 64 ? 8 : 4, blocks = waves / tile.waves;
+  bool half = attentionPath(target.arch, tile) == AttentionPath::Stream ||
+              shape.largestDim() <= 64;
+  int32_t waves = half ? 8 : 4, blocks = waves / tile.waves;
   return costMax(1, blocks);
 }
 
@@ -64,8 +67,9 @@ constexpr int64_t attentionRuns(const Target &target, const AttentionTile &tile,
   double resident =
       residentBlocks(target, attentionLds(target.arch, tile, shape),
                      attentionThreads(target.arch, tile));
-  if (flightCalibration(target) && residentWalks(tile, shape) < resident)
-    resident = residentWalks(tile, shape);
+  if (flightCalibration(target) &&
+      residentWalks(target, tile, shape) < resident)
+    resident = residentWalks(target, tile, shape);
   if (target.arch == Arch::Sm90a && residentRuns(shape) < resident)
     resident = residentRuns(shape);
   return target.computeUnits * int64_t(resident);
@@ -174,7 +178,7 @@ flightWalkMicroseconds(const Target &target, const FlightCalibration &flight,
   double steps =
       ceilDiv(keys, double(tile.bk) * attentionWaveParts(target.arch, tile));
   double perUnit = ceilDiv(blocks, target.computeUnits);
-  double resident = residentWalks(tile, shape);
+  double resident = residentWalks(target, tile, shape);
   double together = perUnit < resident ? perUnit : resident;
   double clock = clockGHz(target) * 1e3;
   double rate = target.memoryGBps * 1e3 * flight.memoryShare;

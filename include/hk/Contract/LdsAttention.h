@@ -25,6 +25,9 @@ enum class AttentionPath : int32_t {
   /// Matrix fragments; bq rows or, with few rows, the keys by `waves` waves;
   /// keys and values through LDS.
   Matrix,
+  /// gfx942, gfx950: at most kStreamRows rows; keys and values straight into
+  /// registers, each wave with keys of its own.
+  Stream,
   /// sm_90a: one warp asks for tensor-map boxes of keys and values, warpgroups
   /// of 64 queries of one head each multiply; blocks stay and take one tile
   /// after the other.
@@ -43,6 +46,12 @@ enum class AttentionPath : int32_t {
 
 /// Most rows of the host kernel that streams.
 inline constexpr int32_t kHostFewRows = 8;
+
+/// Rows of the fragments that keys stream into.
+inline constexpr int32_t kStreamRows = 16;
+constexpr bool hasAttentionStream(Arch arch) {
+  return arch == Arch::Gfx942 || arch == Arch::Gfx950 || arch == Arch::Tiny;
+}
 
 /// Rows of a warpgroup's product.
 inline constexpr int32_t kWarpgroupRows = 64;
@@ -68,6 +77,8 @@ constexpr AttentionPath attentionPath(Arch arch, AttentionTile tile) {
     return AttentionPath::WarpSpecialised;
   if (arch == Arch::Sm90a && isLatent(tile))
     return AttentionPath::Latent;
+  if (hasAttentionStream(arch) && tile.bq == kStreamRows)
+    return AttentionPath::Stream;
   return tile.bq < targetOf(arch).mmaM ? AttentionPath::Vector
                                        : AttentionPath::Matrix;
 }
@@ -85,11 +96,19 @@ constexpr int64_t attentionValueColumns(int64_t valueDim) {
   return roundUpTo(valueDim, 32);
 }
 
+/// Columns of the result where keys stream into registers: a lane takes 8 or 16
+/// bytes of a value.
+constexpr int64_t attentionStreamColumns(int64_t valueDim) {
+  return valueDim <= 64 ? 64 : 128;
+}
+
 /// Parts the keys are cut in between the waves of a block: with fewer rows than
 /// one matrix fragment per wave, every wave has all rows and its own keys.
 constexpr int32_t attentionWaveParts(Arch arch, AttentionTile t,
                                      bool sharedValues = false) {
   int32_t fragment = targetOf(arch).mmaM;
+  if (attentionPath(arch, t) == AttentionPath::Stream)
+    return t.waves;
   return !sharedValues && attentionPath(arch, t) == AttentionPath::Matrix &&
                  t.bq < t.waves * fragment
              ? t.waves
@@ -180,6 +199,12 @@ constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
                t.bk * row +
            scores;
   }
+  case AttentionPath::Stream:
+    // Results, maxima and sums of half of the waves, which the others add.
+    return (t.waves + 1) / 2 *
+           (t.bq * attentionStreamColumns(valueDim) +
+            2 * int64_t(targetOf(arch).waveSize)) *
+           4;
   case AttentionPath::WarpSpecialised:
     return attentionBulkLds(t, headDim, valueDim);
   case AttentionPath::Latent:

@@ -117,6 +117,7 @@ Verdict AttentionPlan::getBulkVerdict(const ::hk::Target &target) const {
 AttentionPlan::getBulkShape(const ::hk::Target &target) const {
   ::hk::AttentionShape all = shape;
   all.bulk = getBulkVerdict(target).accepted();
+  all.stream = getStreamVerdict(target).accepted();
   all.softcap = llvm::any_of(segments, [](const AttentionSegment &segment) {
     return segment.getOp().getSoftcap().has_value();
   });
@@ -170,10 +171,12 @@ SmallVector<Reach> mlir::hk::attentionReaches(KernelOp kernel,
                                               const ::hk::Target &target) {
   FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   ::hk::AttentionTile pod = podOf(tile);
-  // What kernels/attention/matrix_copy.h reads through views.
-  if (failed(attention) || !::hk::readsAtOffsets(target) ||
-      ::hk::attentionPath(target.arch, pod) != ::hk::AttentionPath::Matrix ||
-      ::hk::attentionWaveParts(target.arch, pod) > 1)
+  // What kernels/attention/{matrix_copy,stream}.h read through views.
+  ::hk::AttentionPath path = ::hk::attentionPath(target.arch, pod);
+  bool views = path == ::hk::AttentionPath::Stream ||
+               (path == ::hk::AttentionPath::Matrix &&
+                ::hk::attentionWaveParts(target.arch, pod) == 1);
+  if (failed(attention) || !::hk::readsAtOffsets(target) || !views)
     return {};
   ArgumentWords words(kernel);
   SmallVector<Reach> reaches;

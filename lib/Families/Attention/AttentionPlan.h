@@ -87,10 +87,12 @@ public:
   /// Whether tensor maps can describe the operands of this kernel for
   /// `target`, so that its warp-specialised loop applies.
   Verdict getBulkVerdict(const ::hk::Target &target) const;
-  /// The shape, with what tiles of that loop depend on.
+  /// The shape, with what tiles of that loop and of streamed keys depend on.
   ::hk::AttentionShape getBulkShape(const ::hk::Target &target) const;
   /// The same of the loop for values that are columns of keys.
   Verdict getLatentVerdict(const ::hk::Target &target) const;
+  /// Whether its keys may go straight into registers.
+  Verdict getStreamVerdict(const ::hk::Target &target) const;
   /// Whether elements of a key, or of a value, lie apart.
   static bool isChunked(AttentionOp op);
 
@@ -158,6 +160,8 @@ bool takesRuns(AttentionOp op);
 /// for values that are columns of keys.
 bool isWarpSpecialised(AttentionTileAttr tile);
 bool isLatent(AttentionTileAttr tile);
+/// Whether a tile is one of keys that go straight into registers.
+bool isStream(const ::hk::Target &target, const ::hk::AttentionTile &tile);
 
 /// What the loops of sm_90a that the copy engine feeds can compute of the forms
 /// that the operator has; `loop` is the name of one.
@@ -169,6 +173,10 @@ Verdict checkLatent(AttentionOp op, const ::hk::AttentionShape &shape,
 /// The same of the warp-specialised loop.
 Verdict checkBulk(AttentionOp op, const ::hk::AttentionShape &shape,
                   ::hk::DType outType, const ::hk::Target &target);
+/// Whether the keys and values of `op` may go straight into the registers that
+/// multiply them, beside few queries.
+Verdict checkStream(AttentionOp op, const ::hk::AttentionShape &shape,
+                    const ::hk::Target &target);
 /// Whether a mask or scales take scalar registers for every score of a lane, so
 /// that only the tile of few rows holds them.
 bool takesScalars(AttentionOp op);

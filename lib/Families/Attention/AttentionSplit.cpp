@@ -201,14 +201,18 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   ::hk::AttentionShape shape = shapeOf(op);
   // Slices have results in f32.
   shape.latent = checkLatent(op, shape, ::hk::DType::F32, target).accepted();
+  shape.stream = checkStream(op, shape, target).accepted();
   ::hk::AttentionTileList tiles = ::hk::attentionTiles(target.arch, shape);
   if (tiles.count == 0)
     return std::nullopt; // tile selection has an error for it
+  int64_t rows = queries.value_or(1) * (op.getNumHeads() / op.getNumKeyHeads());
+  if (tiles.count > 1 && rows > tiles.tile[tiles.count - 1].bq &&
+      isStream(target, tiles.tile[tiles.count - 1]))
+    --tiles.count;
   // The variant that takes as many rows; of many a unit does as much in fewer
   // tiles.
   ::hk::AttentionTile few = tiles.tile[shape.latent ? 0 : tiles.count - 1];
-  bool manyRows = queries && target.arch != ::hk::Arch::Host &&
-                  *queries * (op.getNumHeads() / op.getNumKeyHeads()) > few.bq;
+  bool manyRows = queries && target.arch != ::hk::Arch::Host && rows > few.bq;
   if (manyRows && !takesScalars(op))
     few = tiles.tile[0];
   std::optional<int64_t> sequences = sequencesOf(op);

@@ -78,6 +78,11 @@ public:
     // Tiles that the copy engine feeds are the first, if there are any.
     int32_t first =
         isBulk(target, list.tile[0]) || isLatent(target, list.tile[0]) ? 1 : 0;
+    if (isStream(target, list.tile[list.count - 1])) {
+      if (buildStream(list.tile[list.count - 1], list.count == 1))
+        return success();
+      --list.count;
+    }
     AttentionTile few = list.tile[list.count - 1];
     bool fewScores =
         target.arch != ::hk::Arch::Host &&
@@ -128,6 +133,18 @@ private:
         kernel.getSegments(), [&](const AttentionSegment &segment) {
           return SymShapeAttr::isSymbol(kernel.getMappedRows(segment));
         });
+  }
+
+  /// Rows that are all in one tile. Returns whether no other variant is needed.
+  bool buildStream(const AttentionTile &tile, bool only) {
+    std::optional<int64_t> rows = knownRows();
+    if (!only && rows && *rows > tile.bq)
+      return false;
+    bool always = only || rows;
+    build(tile, always ? Use::Always : Use::Sometimes);
+    if (always)
+      record(tile);
+    return always;
   }
 
   /// A step of 128 keys costs 1 to 2 % more a key than one of 192. So where all
@@ -343,6 +360,9 @@ private:
     if (::hk::hasCopyEngine(target) && ::hk::attentionSharesValues(shape) &&
         !latent.accepted())
       report.add("latent", latent);
+    if (Verdict stream = kernel.getStreamVerdict(target);
+        ::hk::hasAttentionStream(target.arch) && !stream.accepted())
+      report.add("stream", stream);
     auto addWide = [&](const AttentionTile &bulk) {
       if (shape.largestDim() > ::hk::kWideAttentionDim ||
           kernel.getKernel().getThreads())

@@ -35,6 +35,10 @@ struct PickAttention<S, T, R, AttentionPath::Matrix> {
   using Type = AttentionMatrix<S, T, R>;
 };
 template <AttentionSpec S, AttentionTile T, class R>
+struct PickAttention<S, T, R, AttentionPath::Stream> {
+  using Type = AttentionMatrix<S, T, R>;
+};
+template <AttentionSpec S, AttentionTile T, class R>
 struct PickAttention<S, T, R, AttentionPath::Vector> {
   using Type = AttentionVector<S, T, R>;
 };

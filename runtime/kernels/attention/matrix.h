@@ -24,6 +24,7 @@
 #include "kernels/attention/matrix_output.h"
 #include "kernels/attention/matrix_tile.h"
 #include "kernels/attention/runs.h"
+#include "kernels/attention/stream.h"
 
 namespace hk {
 
@@ -35,7 +36,8 @@ struct AttentionMatrix : AttentionMatrixConfig<S, T, R> {
   using Config = AttentionMatrixConfig<S, T, R>;
   using Config::kElement, Config::kParts, Config::kScaledQueries, Config::kBk,
       Config::kStage, Config::kStages, Config::kThreads, Config::kDirect,
-      Config::kOrdered, Config::kSoftmax, Config::kAhead, Config::kFromPieces;
+      Config::kOrdered, Config::kSoftmax, Config::kAhead, Config::kFromPieces,
+      Config::kStream;
   using typename Config::Args, typename Config::Fragments,
       typename Config::KeyCopy, typename Config::ValueCopy,
       typename Config::Shared, typename Config::TileBlocks,
@@ -174,7 +176,9 @@ private:
                  i32(minOf(first.end, end)),
                  sh.bytes + part * (kStages * kStage),
                  sh.bytes + kParts * kStages * kStage};
-    if constexpr (kAhead)
+    if constexpr (kStream)
+      AttentionStream<S, T, R>::template walk<step>(a, w, f, rows, walk);
+    else if constexpr (kAhead)
       walkNext<step>(a, w, f, rows, walk);
     else if constexpr (kDirect)
       walkDirect<step>(a, w, f, rows, walk);

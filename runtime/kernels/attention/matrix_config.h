@@ -18,12 +18,27 @@
 #include "kernels/attention/running_softmax.h"
 #include "kernels/attention/tile_blocks.h"
 #include "kernels/device/attention/fragments.h"
+#if defined(__gfx942__) || defined(__gfx950__)
+#include "kernels/device/attention/stream_cdna.h"
+#endif
 
 namespace hk {
 
 template <int Bytes> struct alignas(128) AttentionMatrixShared {
   u8 bytes[Bytes];
 };
+
+/// Fragments of keys and values in LDS, or of those that stream into registers.
+template <AttentionSpec S, bool Stream, class InLds>
+struct PickMatrixFragments {
+  using Type = InLds;
+};
+#if defined(__gfx942__) || defined(__gfx950__)
+template <AttentionSpec S, class InLds>
+struct PickMatrixFragments<S, true, InLds> {
+  using Type = StreamFragments<S.type, S.kType, S.vType, S.headDim, S.valueDim>;
+};
+#endif
 
 /// What a block agrees on: sizes, what is multiplied, the layout of LDS, how
 /// tiles are copied and how far ahead.
@@ -32,7 +47,12 @@ struct AttentionMatrixConfig {
   using Args = AttentionArgs<S, R>;
   static constexpr int kElement = info(S.type).bits / 8;
   static constexpr int kKeyBytes = int(attentionKeyBytes(S.type, S.headDim));
-  static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
+  /// Whether keys and values come straight into registers.
+  static constexpr bool kStream =
+      attentionPath(kArch, T) == AttentionPath::Stream;
+  static constexpr int kColumns =
+      int(kStream ? attentionStreamColumns(S.valueDim)
+                  : attentionValueColumns(S.valueDim));
   /// Bytes of a row of values; those of a key where they are its columns.
   static constexpr int kValueBytes =
       S.sharesValues() ? kKeyBytes : kColumns * kElement;
@@ -67,7 +87,8 @@ struct AttentionMatrixConfig {
                              T.bq, kBk, kKeyBytes, kGroupColumns, kRowWaves,
                              kValueBytes, kGroups, kValueLayout>;
   static_assert(Pick::kNarrow == kNarrow);
-  using Fragments = typename Pick::Type;
+  using Fragments =
+      typename PickMatrixFragments<S, kStream, typename Pick::Type>::Type;
   /// Whether waves of the same rows have a part of each score.
   static constexpr bool kSharedScores = [] {
     if constexpr (requires { Fragments::kShares; })
@@ -121,10 +142,10 @@ struct AttentionMatrixConfig {
       return Fragments::kShareBytes;
     return 0;
   }();
-  using Shared = AttentionMatrixShared<kParts * kStages * kStage + kScratch>;
-  static_assert(sizeof(Shared) == attentionLdsBytes(kArch, T, S.type, S.headDim,
-                                                    S.valueDim,
-                                                    S.sharesValues()));
+  static constexpr int kLdsBytes = int(attentionLdsBytes(
+      kArch, T, S.type, S.headDim, S.valueDim, S.sharesValues()));
+  using Shared = AttentionMatrixShared<kLdsBytes>;
+  static_assert(kStream || kLdsBytes == kParts * kStages * kStage + kScratch);
 
   /// Whether blocks have rows in the order of block_order.h. Few rows of a
   /// sequence are few blocks.
@@ -134,9 +155,12 @@ struct AttentionMatrixConfig {
   /// Blocks of keys may be missing; their rows are read as zeros.
   static constexpr bool kGaps = S.keys.isPaged();
   static constexpr bool kSoftmax = S.normalizer != Normalizer::None;
+  /// Whether fragments hold scores in fours, which pairs of multiplications
+  /// take.
+  static constexpr bool kScoresInFours = kTileOf16 || kStream;
   /// Whether the softmax may multiply scores by their scale.
   static constexpr bool kMayKeepUnit =
-      kTileOf16 && kSoftmax && S.cap == ScoreCap::None && !R::kScore;
+      kScoresInFours && kSoftmax && S.cap == ScoreCap::None && !R::kScore;
 
   /// Whether the next tile is in registers, or on its way into LDS.
   static constexpr bool kAhead =

@@ -23,9 +23,9 @@ template <AttentionSpec S, AttentionTile T, class R>
 struct AttentionMatrixTile : AttentionMatrixConfig<S, T, R> {
   using Config = AttentionMatrixConfig<S, T, R>;
   using Config::kElement, Config::kHalves, Config::kScaledQueries, Config::kBk,
-      Config::kTileOf16, Config::kSharedScores, Config::kKeyTile, Config::kGaps,
-      Config::kSoftmax, Config::kMayKeepUnit, Config::kFindsAhead,
-      Config::kFromPieces, Config::firstColumn;
+      Config::kScoresInFours, Config::kSharedScores, Config::kKeyTile,
+      Config::kGaps, Config::kSoftmax, Config::kMayKeepUnit,
+      Config::kFindsAhead, Config::kFromPieces, Config::firstColumn;
   using typename Config::Args, typename Config::Fragments,
       typename Config::TileBlocks, typename Config::Rows, typename Config::Walk;
 
@@ -36,6 +36,14 @@ struct AttentionMatrixTile : AttentionMatrixConfig<S, T, R> {
     f.scores(lds);
     if constexpr (kSharedScores)
       f.addShares(x.scratch);
+    weigh(a, w, f, rows, j, x, blocks);
+    f.values(lds + kKeyTile, firstColumn() * kElement);
+  }
+
+  /// Products of queries and keys from j on become what multiplies the values.
+  HK_DEV void weigh(const Args &a, const AttentionBlock &w, Fragments &f,
+                    Rows &rows, i32 j, const Walk &x,
+                    const TileBlocks &blocks) {
     if constexpr (S.qScale.exists() || S.kScale.exists() || kScaledQueries)
       f.forEachScore([&](int i, int key, auto &x)
                          __attribute__((always_inline)) {
@@ -51,7 +59,7 @@ struct AttentionMatrixTile : AttentionMatrixConfig<S, T, R> {
     else
       scale<false>(a, w, f, rows, j);
     mask(a, w, f, rows, j, x, blocks);
-    if constexpr (kSoftmax && kTileOf16)
+    if constexpr (kSoftmax && kScoresInFours)
       normaliseScores(f, rows, unit);
     else if constexpr (kHalves)
       normaliseToHalves(f, rows);
@@ -69,7 +77,6 @@ struct AttentionMatrixTile : AttentionMatrixConfig<S, T, R> {
         HK_UNROLL for (int e = 0; e < V; ++e) if (x[e] != 0.f) x[e] *=
             valueScale<S>(a, w, j + key + e);
       });
-    f.values(lds + kKeyTile, firstColumn() * kElement);
   }
 
 private:

@@ -151,6 +151,15 @@ HK_DEV int fromLane(int v, int lane) {
   return __builtin_amdgcn_readlane(v, lane);
 }
 
+/// v, the same in all lanes, in a scalar register, also where clang knows that
+/// it is the same but has it in a vector register: then it would lead what is
+/// computed from fromLane() in vector registers, too.
+HK_DEV i32 firstLane(i32 v) {
+  i32 r;
+  asm("v_readfirstlane_b32 %0, %1" : "=s"(r) : "v"(v));
+  return r;
+}
+
 /// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
 /// need to take part.
 template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {

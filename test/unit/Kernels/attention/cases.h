@@ -67,6 +67,8 @@ template <class F> constexpr hk::AttentionSpec spec(F change) {
   CASE(ragged, SPEC(s.queries = Ragged; s.keys = Keys::ragged(); s.window.right = 0), LIST(5, 0, 70, 1, 16), LIST(9, 3, 70, 150, 16), 2, 16) \
   CASE(paged, SPEC(s.queries = Ragged; s.keys = Keys::paged(0, Given); s.window.right = 0), LIST(1, 12, 0, 34, 1), LIST(1, 133, 7, 20, 65), 2, 16) \
   CASE(paged_by_5, SPEC(s.queries = Ragged; s.keys = Keys::paged(0, Given); s.window.right = 0), LIST(1, 12, 1), LIST(38, 133, 65), 1, 5) \
+  CASE(pages_16, SPEC(s.queries = Ragged; s.group = 4; s.headDim = s.valueDim = 128; s.keys = Keys::paged(16, Given); s.window.right = 0), LIST(1, 1, 1, 2, 1), LIST(0, 1, 15, 33, 301), 2, 16) \
+  CASE(pages_64, SPEC(s.type = s.outType = DType::F16; s.group = 8; s.headDim = 80; s.valueDim = 112; s.keys = Keys::paged(64, Given); s.window.left = 100; s.window.right = 0), LIST(2, 2, 2), LIST(64, 129, 257), 1, 64) \
   CASE(left_window, SPEC(s.window.left = 20; s.window.right = 0), LIST(90, 90), LIST(150, 150), 2, 16) \
   CASE(windows, SPEC(s.window.left = 3; s.window.right = 5), LIST(50, 50), LIST(70, 70), 2, 16) \
   CASE(top_left, SPEC(s.window.right = 30), LIST(70, 70), LIST(40, 40), 2, 16) \
@@ -90,6 +92,7 @@ template <class F> constexpr hk::AttentionSpec spec(F change) {
   CASE(fnuz_cache, SPEC(s.kType = s.vType = DType::F8E4M3FNUZ; s.keys = Keys::paged(0, Given); s.kScale = hk::KeyScale::perKeys(1)), LIST(1, 1), LIST(130, 5), 2, 16) \
   CASE(narrow_odd, SPEC(s.qType = s.vType = DType::I8; s.kType = DType::F8E5M2; s.headDim = 33; s.valueDim = 7; s.align = 1; s.vScale = hk::ValueScale::PerKey), LIST(9), LIST(77), 2, 16) \
   CASE(e4m3_cache, SPEC(s.kType = s.vType = DType::F8E4M3FN; s.keys = Keys::paged(0, Given); s.kScale = hk::KeyScale::perKeys(1)), LIST(1, 1, 1), LIST(301, 0, 17), 2, 16) \
+  CASE(e4m3_pages, SPEC(s.queries = Ragged; s.group = 5; s.headDim = 96; s.valueDim = 64; s.kType = s.vType = DType::F8E4M3FN; s.keys = Keys::paged(32, Given); s.kScale = hk::KeyScale::perKeys(1); s.vScale = hk::ValueScale::PerKey; s.window.right = 0), LIST(1, 1, 3), LIST(131, 0, 33), 2, 32) \
   CASE(e5m2_cache, SPEC(s.type = s.outType = DType::F16; s.kType = DType::F8E5M2; s.vType = DType::F8E4M3FN; s.headDim = 80; s.valueDim = 48; s.keys = Keys::paged(0, Given); s.window.right = 0; s.normalizer = kSink), LIST(2, 2), LIST(130, 40), 1, 8) \
   CASE(e4m3_window, SPEC(s.kType = s.vType = DType::F8E4M3FN; s.window.left = 40; s.window.right = 0; s.cap = kSoft), LIST(2, 2), LIST(150, 150), 2, 16) \
   CASE(f32_d128, SPEC(s.type = s.outType = DType::F32; s.headDim = s.valueDim = 128), LIST(9), LIST(77), 2, 16)
@@ -97,7 +100,9 @@ template <class F> constexpr hk::AttentionSpec spec(F change) {
 
 /// Cases that also run with their keys split.
 #define HK_ATTENTION_SPLIT_CASES(CASE)                                         \
-  CASE(decode_cache) CASE(decode_batch) CASE(paged) CASE(sink) CASE(e4m3_cache)
+  CASE(decode_cache)                                                           \
+  CASE(decode_batch) CASE(paged) CASE(pages_16) CASE(sink) CASE(e4m3_cache)    \
+      CASE(e4m3_pages)
 inline constexpr int kSplits = 3;
 
 /// The tile of an entry: of those the contract has, the one with fewest or with
@@ -106,6 +111,8 @@ constexpr hk::AttentionTile pickTile(hk::Arch arch, const hk::AttentionSpec &s,
                                      bool few, int splits) {
   hk::AttentionShape shape = {s.type, s.headDim, s.valueDim, s.align};
   shape.sharedValues = s.sharesValues();
+  shape.stream =
+      info(s.type).bits == 16 && (!s.keys.isPaged() || s.keys.pageRows >= 16);
   hk::AttentionTileList list = hk::attentionTiles(arch, shape);
   hk::AttentionTile tile = list.tile[few ? list.count - 1 : 0];
   tile.splitKv = splits;

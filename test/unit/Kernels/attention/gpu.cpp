@@ -144,8 +144,9 @@ void launch(const std::string &name, i64 x, i64 y, i64 z, i64 threads,
 /// error of half a unit each, on values of magnitude at most 1.
 double slackOf(const AttentionSpec &s, const AttentionTile &tile) {
   double slack = 4e-6;
+  AttentionPath path = attentionPath(arch, tile);
   if (s.type != DType::F32 &&
-      attentionPath(arch, tile) == AttentionPath::Matrix)
+      (path == AttentionPath::Matrix || path == AttentionPath::Stream))
     slack += std::ldexp(1.0, -info(s.type).mantissaBits - 1);
   return slack;
 }
