@@ -55,3 +55,10 @@ func.func @decode(%q: tensor<3x1x64x64xbf16>, %k: tensor<24x16x8x64xbf16>, %v: t
   %out = hk.attention %q, %k, %v kv_lens %lens block_table %pages scale 0.125 causal : tensor<3x1x64x64xbf16>, tensor<24x16x8x64xbf16>, tensor<24x16x8x64xbf16> kv_lens tensor<3xi32> block_table tensor<3x9xi32> -> tensor<3x1x64x64xbf16>
   return %out : tensor<3x1x64x64xbf16>
 }
+// A gate of each head, behind tiles whose places are found in the offsets.
+func.func @gated(%q: tensor<40x4x32xbf16>, %k: tensor<24x16x2x32xbf16>, %v: tensor<24x16x2x32xbf16>, %q_bounds: tensor<5xi32>, %lens: tensor<4xi32>, %pages: tensor<4x5xi32>, %gate: tensor<40x4x1xbf16>) -> tensor<40x4x32xf16> {
+  %out = hk.attention %q, %k, %v q_offsets %q_bounds kv_lens %lens block_table %pages scale 0.125 causal : tensor<40x4x32xbf16>, tensor<24x16x2x32xbf16>, tensor<24x16x2x32xbf16> q_offsets tensor<5xi32> kv_lens tensor<4xi32> block_table tensor<4x5xi32> -> tensor<40x4x32xf16>
+  %s = hk.sigmoid %gate : tensor<40x4x1xbf16>
+  %y = hk.mul %out, %s : tensor<40x4x32xf16>, tensor<40x4x1xbf16>
+  return %y : tensor<40x4x32xf16>
+}

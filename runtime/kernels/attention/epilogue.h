@@ -89,8 +89,9 @@ template <class E, int Columns> struct GroupStats {
   }
   HK_MEM float get(int column) const {
     float stat = of[0];
-    HK_UNROLL for (int g = 1; g < kCount; ++g) stat =
-        column / kColumns == g ? of[g] : stat;
+    if constexpr (kCount > 1)
+      HK_UNROLL for (int g = 1; g < kCount; ++g) stat =
+          column / kColumns == g ? of[g] : stat;
     return stat;
   }
 };

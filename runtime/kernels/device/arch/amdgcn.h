@@ -64,8 +64,13 @@ HK_DEV void codeFence() {
 }
 
 /// x, the same in all lanes: what is computed from it is not computed in front
-/// of here, where it would take registers.
+/// of here, where it would take registers. What the compiler does not know to
+/// be the same everywhere, such as a place found in offsets, lies in vector
+/// registers until here.
 HK_DEV i64 computeFromHere(i64 x) {
+  u32 low = __builtin_amdgcn_readfirstlane(u32(x));
+  u32 high = __builtin_amdgcn_readfirstlane(u32(u64(x) >> 32));
+  x = i64(u64(high) << 32 | low);
   asm volatile("" : "+s"(x));
   return x;
 }
