@@ -24,7 +24,7 @@ NUMBERS = {"Reshape": [1], "Squeeze": [1], "Unsqueeze": [1], "Slice": [1, 2, 3, 
            "ConstantOfShape": [0], "Dropout": [1, 2], "ReduceSum": [1], "ReduceMax": [1],
            "ReduceMin": [1], "ReduceMean": [1], "ReduceSumSquare": [1], "ReduceL1": [1],
            "ReduceL2": [1], "Resize": [1, 2, 3], "Pad": [1, 2, 3], "Trilu": [1],
-           "ReduceLogSumExp": [1]}
+           "ReduceLogSumExp": [1], "ReduceLogSum": [1], "OneHot": [1]}
 # Two roundings of a type (attention rounds its weights, too) beside the package's evaluation.
 ROUNDING = {"float16": 2.0 ** -9, "bfloat16": 2.0 ** -6}
 

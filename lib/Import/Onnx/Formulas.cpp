@@ -103,6 +103,20 @@ static LogicalResult hardSwish(Node &node) {
   return node.result(0, made);
 }
 
+/// Towards 0 by `bias` where x is beyond `lambd`, 0 within.
+static LogicalResult shrink(Node &node) {
+  double bias = node.real("bias", 0), bound = node.real("lambd", 0.5);
+  HK_TRY(x, node.realTensor(0));
+  HK_TRY(less, plus(node, x, -bias));
+  HK_TRY(more, plus(node, x, bias));
+  HK_TRY(zero, node.scalar(0, x.dtype));
+  HK_TRY(above, compared(node, ComparePredicate::gt, x, bound));
+  HK_TRY(below, compared(node, ComparePredicate::lt, x, -bound));
+  HK_TRY(upper, node.select(above, less, zero));
+  HK_TRY(made, node.select(below, more, upper));
+  return node.result(0, made);
+}
+
 static LogicalResult softsign(Node &node) {
   HK_TRY(x, node.realTensor(0));
   HK_TRY(absolute, node.unary<AbsOp>(x));
@@ -239,6 +253,7 @@ ArrayRef<Operator> mlir::hk::importer::formulaOperators() {
       {"", "PRelu", 9, 2, 2, prelu, ""},
       {"", "Mish", 18, 1, 1, mish, ""},
       {"", "HardSwish", 14, 1, 1, hardSwish, ""},
+      {"", "Shrink", 9, 1, 1, shrink, ""},
       {"", "Softsign", 1, 1, 1, softsign, ""},
       {"", "ThresholdedRelu", 10, 1, 1, thresholdedRelu, ""},
       {"", "Sign", 9, 1, 1, sign, ""},

@@ -217,6 +217,7 @@ ArrayRef<Operator> channelOperators();
 ArrayRef<Operator> choiceOperators();
 ArrayRef<Operator> einsumOperators();
 ArrayRef<Operator> formulaOperators();
+ArrayRef<Operator> oneHotOperators();
 ArrayRef<Operator> paddingOperators();
 ArrayRef<Operator> requantisedOperators();
 ArrayRef<Operator> scatterOperators();

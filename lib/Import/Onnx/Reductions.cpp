@@ -224,6 +224,15 @@ static LogicalResult reduceL1(Node &node) {
   return node.result(0, made);
 }
 
+static LogicalResult reduceLogSum(Node &node) {
+  HK_TRY(reduction, prepare(node));
+  HK_TRY(x, node.cast(reduction.x, kFloat));
+  HK_TRY(sum, reduced(node, reduction, x, ReduceKind::sum, kFloat));
+  HK_TRY(logarithm, node.unary<LogOp>(sum));
+  HK_TRY(made, node.cast(logarithm, reduction.x.dtype));
+  return node.result(0, made);
+}
+
 /// m + ln(sum of e^(x - m)), m the largest.
 static LogicalResult reduceLogSumExp(Node &node) {
   HK_TRY(reduction, prepare(node));
@@ -293,6 +302,7 @@ ArrayRef<Operator> mlir::hk::importer::reductionOperators() {
       {"", "ReduceSumSquare", 11, 1, 2, reduceSquares<false>, "of reals"},
       {"", "ReduceL2", 11, 1, 2, reduceSquares<true>, "of reals"},
       {"", "ReduceL1", 11, 1, 2, reduceL1, "of reals"},
+      {"", "ReduceLogSum", 11, 1, 2, reduceLogSum, "of reals"},
       {"", "ReduceLogSumExp", 11, 1, 2, reduceLogSumExp,
        "of reals, a finite maximum"},
       {"", "Softmax", 13, 1, 1, softmax, ""},

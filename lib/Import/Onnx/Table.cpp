@@ -19,32 +19,21 @@ using namespace mlir::hk::importer;
 ArrayRef<Operator> mlir::hk::importer::allOperators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> made;
-    for (ArrayRef<Operator> table : {pointwiseOperators(),
-                                     logicOperators(),
-                                     reductionOperators(),
-                                     normOperators(),
-                                     viewOperators(),
-                                     gatherOperators(),
-                                     constantOperators(),
-                                     productOperators(),
-                                     attentionOperators(),
-                                     rotaryOperators(),
-                                     quantisationOperators(),
-                                     integerProductOperators(),
-                                     blockwiseOperators(),
-                                     expertOperators(),
-                                     choiceOperators(),
-                                     convolutionOperators(),
-                                     poolingOperators(),
-                                     resizeOperators(),
-                                     channelOperators(),
-                                     einsumOperators(),
-                                     formulaOperators(),
-                                     paddingOperators(),
-                                     integerConvolutionOperators(),
-                                     requantisedOperators(),
-                                     scatterOperators(),
-                                     recurrentOperators()})
+    for (ArrayRef<Operator> table :
+         {pointwiseOperators(),    logicOperators(),
+          reductionOperators(),    normOperators(),
+          viewOperators(),         gatherOperators(),
+          constantOperators(),     productOperators(),
+          attentionOperators(),    rotaryOperators(),
+          quantisationOperators(), integerProductOperators(),
+          blockwiseOperators(),    expertOperators(),
+          choiceOperators(),       convolutionOperators(),
+          poolingOperators(),      resizeOperators(),
+          channelOperators(),      einsumOperators(),
+          formulaOperators(),      oneHotOperators(),
+          paddingOperators(),      integerConvolutionOperators(),
+          requantisedOperators(),  scatterOperators(),
+          recurrentOperators()})
       made.insert(made.end(), table.begin(), table.end());
     llvm::sort(made, [](const Operator &a, const Operator &b) {
       return std::tuple(StringRef(a.domain), StringRef(a.name), a.since) <
