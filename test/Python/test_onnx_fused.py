@@ -104,3 +104,37 @@ def test_forms_of_exporters(tmp_path):
     np.testing.assert_array_equal(gathered, x[at[:, 0], at[:, 1]])
     np.testing.assert_array_equal(tiled, np.tile(b.weights["table"], (5, 2)))
     np.testing.assert_array_equal(resized, x.reshape(4, 5, 2, 3).repeat(2, 2).repeat(2, 3))
+
+
+def test_shrink(tmp_path):
+    """ONNX's own tests of it are of an older opset."""
+    b, path = Builder(3), tmp_path / "m.onnx"
+    b.rename(b.op("Shrink", ["x"], bias=0.25, lambd=0.75), "y")
+    b.save(path, [("x", T.FLOAT, ["n", 5])], [("y", T.FLOAT, None)], 17)
+    x = np.array([[-2, -0.75, 0, 0.75, 1]], np.float32)
+    np.testing.assert_array_equal(results(path, x)[0], [[-1.75, 0, 0, 0, 0.75]])
+
+
+@pytest.mark.parametrize("past", [0, 5])
+def test_smooth_softmax(tmp_path, past):
+    """One more weight, of the score 0, in the denominator."""
+    b, path, tokens = Builder(4), tmp_path / "m.onnx", 3
+    b.rename(b.op("GroupQueryAttention", ["q", "k", "v", "keys", "values", "last", "total"], 3,
+                  domain=MS, num_heads=2, kv_num_heads=1, smooth_softmax=1)[0], "y")
+    rows = [(n, T.FLOAT, [1, tokens, h * 8]) for n, h in (("q", 2), ("k", 1), ("v", 1))]
+    caches = [(n, T.FLOAT, [1, 1, 12, 8]) for n in ("keys", "values")]
+    b.save(path, [*rows, *caches, ("last", T.INT32, [1]), ("total", T.INT32, [])],
+           [("y", T.FLOAT, None)], 17)
+    q, k, v, keys, values = (b.random.standard_normal(s).astype(np.float32)
+                             for _, _, s in (*rows, *caches))
+    total = np.array(past + tokens, np.int32)
+    got = results(path, q, k, v, keys, values, total[None] - 1, total)[0]
+    for name, x in (("keys", k), ("values", v)):
+        cache = keys if name == "keys" else values
+        cache[0, 0, past:past + tokens] = x[0]
+    scores = np.einsum("thd,sd->hts", q.reshape(tokens, 2, 8), keys[0, 0]) / np.sqrt(8)
+    seen = np.arange(12) <= past + np.arange(tokens)[:, None]
+    weights = np.where(seen, np.exp(scores), 0)
+    weights /= 1 + weights.sum(-1, keepdims=True)
+    expected = np.einsum("hts,sd->thd", weights, values[0, 0]).reshape(1, tokens, 16)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5)
