@@ -60,9 +60,10 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
     }
   }
 
-  /// The last elements of a row, fewer than a step.
-  HK_MEM static void loadRest(const Source &b, i64 row, i64 k, i64 depth,
-                              Words (&x)[kVectors]) {
+  /// The last elements of a row, fewer than a step. Not a part of every loop
+  /// that ends with it, for the time that these take to compile.
+  __attribute__((noinline)) static void
+  loadRest(const Source &b, i64 row, i64 k, i64 depth, Words (&x)[kVectors]) {
     HK_UNROLL for (int v = 0; v < kVectors; ++v) x[v] =
         wordsAlongK<Word>(b, row, k / kElements + v * W, depth);
     Stream::order(x);
