@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Two variants: the tile with fewest rows where the (query, head) rows of a
-// sequence fit in it (a decode step), else the one with most. Between them,
+// sequence fit in it (a decode step), else the one with most. In front of them,
+// on gfx942 and gfx950, one whose keys stream into registers. Between them,
 // where tensor maps can describe the operands, warp-specialised ones: for fewer
 // tiles than the chip has units, whose keys clusters of blocks share, and for
 // sequences of many queries.

@@ -99,10 +99,11 @@ template <class F> constexpr hk::AttentionSpec spec(F change) {
 // clang-format on
 
 /// Cases that also run with their keys split.
+// clang-format off
 #define HK_ATTENTION_SPLIT_CASES(CASE)                                         \
-  CASE(decode_cache)                                                           \
-  CASE(decode_batch) CASE(paged) CASE(pages_16) CASE(sink) CASE(e4m3_cache)    \
-      CASE(e4m3_pages)
+  CASE(decode_cache) CASE(decode_batch) CASE(paged) CASE(pages_16) CASE(sink)  \
+  CASE(e4m3_cache) CASE(e4m3_pages)
+// clang-format on
 inline constexpr int kSplits = 3;
 
 /// The tile of an entry: of those the contract has, the one with fewest or with
