@@ -44,9 +44,9 @@ LIMIT = 0.85
 CHIPS = {"gfx942": (304, 2.1e9, 6.0e12), "gfx950": (256, 2.4e9, 8.0e12)}
 SELECTIONS = ("topk", "group_limit", "bitmatrix")
 CLASSES = ("main", "narrow", "selection", "small")
-#: Arguments of one f32 that are positive in every use: random ones may be negative, and then so is
-#: each scale, which takes the way for what is no scale.
-BOUNDS, BOUND = ("ub",), 3.0
+#: Arguments of one f32 that are positive in every use, bounds of scales and scales: random ones may
+#: be negative, and then the kernel takes the way for what is no scale.
+BOUNDS, BOUND = ("ub", "scale", "s", "xs", "ws", "qs", "ks", "vs", "k_scale", "v_scale"), 3.0
 #: Kernels that are only for positive numbers: of normal ones half take the way for what has no logarithm.
 LOGARITHMS = ("log", "log2")
 #: Bytes of a launch of static sizes.
@@ -180,9 +180,19 @@ def rowwise_kernels(library, described):
     return found
 
 
-def write_number(path, value):
+def number_of(argument, folder):
+    """The option that gives an argument of BOUNDS its number; None of any other argument."""
+    shape = argument["shape"]
+    if argument["name"] not in BOUNDS or argument["dtype"] != "f32" or any(size != 1 for size in shape):
+        return None
+    path = pathlib.Path(folder) / f"bound{len(shape)}.npy"
+    write_number(path, BOUND, shape)
+    return f"--input={argument['name']}={path}"
+
+
+def write_number(path, value, shape):
     """A NumPy file of one f32."""
-    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
     header += " " * (-(11 + len(header)) % 64) + "\n"
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
                      struct.pack("<f", value))
@@ -198,9 +208,7 @@ def measure_module(source, chip, rows, folder):
     described = json.loads(output("hk-run", library, "--info", env=environment))
     kernels = rowwise_kernels(library, described)
     calls = {}
-    bound = pathlib.Path(folder) / "bound.npy"
-    write_number(bound, BOUND)
-    bounds = {f["name"]: [f"--input={a['name']}={bound}" for a in f["arguments"] if a["name"] in BOUNDS]
+    bounds = {f["name"]: [option for a in f["arguments"] if a["role"] == "input" and (option := number_of(a, folder))]
               for f in described["functions"]}
     for options, _ in module_calls.calls(directive, described, chip) if kernels else []:
         if options[-1] == "--data=normal":

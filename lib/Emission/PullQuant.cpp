@@ -212,8 +212,13 @@ static Expr pullQuantizeStatic(Puller &p, QuantizeStaticOp op,
 
 static Expr pullDequantize(Puller &p, DequantizeOp op, Puller::Args position,
                            int vec) {
-  Expr scale = pullScale(p, op.getScale(), op.getInput(), op.getScaleGroup(),
-                         position, vec);
+  // A scale that the kernel computes is known where its codes are: a group of
+  // many lanes is then reduced by them all.
+  int64_t group = op.getScaleGroup();
+  if (op.getScale().getDefiningOp<QuantizeMxOp>() && group % vec == 0 &&
+      position.back().isMultipleOf(vec))
+    p.pull(op.getInput(), position, vec);
+  Expr scale = pullScale(p, op.getScale(), op.getInput(), group, position, vec);
   if (!scale)
     return p.pullByElement(op.getResult(), position, vec);
   Expr x = toFloat(p.pull(op.getInput(), position, vec)), zero;
@@ -237,7 +242,13 @@ static Expr pullQuantizeMx(Puller &p, QuantizeMxOp op, bool wantScale,
   bool unrounded = p.takeUnrounded();
   Expr byte = p.scaleAt(op, position, vec);
   Expr scaled = call("mxScaled", {p.pull(op.getInput(), position, vec), byte});
-  return unrounded ? scaled : rounded(elementTypeOf(op.getQuantized()), scaled);
+  Type type = elementTypeOf(op.getQuantized());
+  if (unrounded)
+    return scaled;
+  // A block with NaN is zeros.
+  bool isFp4 = isa<Float4E2M1FNType>(type);
+  return p.votes() && isFp4 && vec > 1 ? call("roundedToFp4", scaled)
+                                       : rounded(type, scaled);
 }
 
 static Expr pullReencode(Puller &p, ReencodeOp op, Puller::Args position,
@@ -311,6 +322,10 @@ void Puller::storeUnrounded(unsigned operand, Value value, Args position,
   Expr made = pullUnrounded(value, position, vec, stored);
   if (stored.rounded)
     made = pull(value, position, vec);
+  bool masked = getLaneCount() && getLaneCount().type.element != kTailLanes;
+  stored.nearest =
+      votes() && vec % 4 == 0 && !masked && elementTypeOf(value).isInteger(8) &&
+      isa_and_nonnull<QuantizeOp, QuantizeStaticOp>(value.getDefiningOp());
   store(operand, position, vec, made, stored);
 }
 

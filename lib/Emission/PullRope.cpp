@@ -187,10 +187,11 @@ static Expr pullAngle(Puller &p, RopeOp op, Value table, AffineExpr row,
           angles.depth};
 }
 
-/// `y` where there is a row of angles and `rotated` holds, else `x`.
+/// `y` where there is a row of angles and `rotated` holds, else `x`, both of
+/// `type`.
 static Expr whereRotated(Puller &p, const ExistingRow &row, const Expr &rotated,
-                         const Expr &y, const Expr &x, Puller::Args position,
-                         int vec) {
+                         const Expr &y, const Expr &x, Type type,
+                         Puller::Args position, int vec) {
   CodeWriter &code = p.code();
   if (!p.votes()) {
     Expr defined = code.define(p.placeOf(y, position, vec), "v", y);
@@ -199,7 +200,9 @@ static Expr whereRotated(Puller &p, const ExistingRow &row, const Expr &rotated,
   }
   // Tokens without a row are rare, elements that are not rotated are not.
   auto whereFound = [&](const Expr &made) {
-    return row.exists ? call("mostly", {row.exists, made, x}, "float") : made;
+    std::string mostly =
+        type.isF32() ? "mostly" : "mostlyRounded<" + dtypeText(type) + ">";
+    return row.exists ? call(mostly, {row.exists, made, x}, "float") : made;
   };
   if (!rotated)
     return whereFound(code.define(p.placeOf(y, position, vec), "v", y));
@@ -254,8 +257,8 @@ static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
     sum = cosine + call("rotatePairs", op.getInverse() ? -sine : sine);
   else
     sum = cosine + call("rotatePairs", x) * sin;
-  return whereRotated(p, row, rotated,
-                      rounded(elementTypeOf(op.getResult()), sum), x, position,
+  Type type = elementTypeOf(op.getResult());
+  return whereRotated(p, row, rotated, rounded(type, sum), x, type, position,
                       vec);
 }
 

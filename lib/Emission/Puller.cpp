@@ -435,12 +435,13 @@ void Puller::store(unsigned operand, Args position, int vec, const Expr &vector,
   auto stream = streamed.find(operand);
   bool streams = !partial && stored.rounded && stream != streamed.end();
   bool quotients = !masked && stored.scale;
-  bool within = quotients && stored.within && !partial;
+  bool within = quotients && stored.within;
   // An infinity of a rounded value is one; of others it is saturated.
   bool mayBeInf = isa<Float8E5M2Type>(elementTypeOf(argument));
   StringRef function = masked && stored.rounded && mayBeInf ? "storeMaskedExact"
                        : masked                             ? "storeMasked"
                        : streams                            ? "storeStreamed"
+                       : stored.nearest                     ? "storeNearest"
                        : stored.rounded                     ? "storeExact"
                        : stored.numbers                     ? "storeNumbers"
                        : within                             ? "storeWithin"

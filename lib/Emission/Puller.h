@@ -77,7 +77,8 @@ struct Stored {
   bool rounded = true;  ///< they are values of the operand's element type
   bool numbers = false; ///< none is NaN
   Expr scale; ///< of quotients, none of which is NaN where it is a number
-  bool within = false; ///< these exceed no limit but by a rounding
+  bool within = false;  ///< these exceed no limit but by a rounding
+  bool nearest = false; ///< they are integers that nearestInt made
 };
 
 class Puller {

@@ -60,7 +60,7 @@ func.func @ragged(%x: tensor<?x200xbf16>) -> (tensor<?x200xf4E2M1FN>, tensor<?x7
 // CHECK: const auto [[FOUND:found[0-9]+]] = usually(
 // CHECK-NEXT: rowOfTable<64>([[FOUND]] ?
 // CHECK-NOT: = {};
-// CHECK: mostly<8>([[FOUND]],
+// CHECK: mostlyRounded<DType::BF16, 8>([[FOUND]],
 // SM90-LABEL: ==== @rope for
 // SM90: const i64 s0_0 = i64(words[
 // SM90: strided(q
@@ -88,7 +88,7 @@ func.func @any_table(%x: tensor<?x4x128xbf16>, %pos: tensor<?xi32>, %cos: tensor
 // CHECK-NOT: = {};
 // CHECK-NOT: if ({{.*}}raw
 // CHECK: if ((c * 8) < 32) {
-// CHECK-NEXT: {{v[0-9]+}} = mostly<8>(
+// CHECK-NEXT: {{v[0-9]+}} = mostlyRounded<DType::BF16, 8>(
 // SM90-LABEL: ==== @rope_1 for
 // SM90: if ({{.*}}raw
 func.func @partial(%x: tensor<?x4x80xbf16>, %pos: tensor<?xi32>, %cos: tensor<64x16xbf16>, %sin: tensor<64x16xbf16>) -> tensor<?x4x80xbf16> {

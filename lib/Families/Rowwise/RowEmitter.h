@@ -127,6 +127,7 @@ private:
   void emitPhase(int64_t phase);
   RowLoop planLoop(const Space &space, ArrayRef<const RowStore *> stores) const;
   void planPiece(RowLoop &loop, std::optional<int64_t> flat) const;
+  void repeatLastGroup(RowLoop &loop, std::optional<int64_t> flat) const;
   /// The loops over the parts of a row; one if it stays as a whole.
   SmallVector<RowLoop> planLoops(const Space &space,
                                  ArrayRef<const RowStore *> stores) const;

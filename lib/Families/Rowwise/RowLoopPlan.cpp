@@ -70,10 +70,15 @@ void RowEmitter::planPiece(RowLoop &loop, std::optional<int64_t> flat) const {
                : votes() && hasOnePiece() ? "0"
                                           : "block.y";
   loop.full = fillsGrid(loop);
-  // Lanes without a chunk take part in the exchange of the last group.
+  repeatLastGroup(loop, flat);
+}
+
+/// Lanes without a chunk take part in the exchange of the last group.
+void RowEmitter::repeatLastGroup(RowLoop &loop,
+                                 std::optional<int64_t> flat) const {
   int64_t group = plan.segmentSize();
   if (votes() && !loop.full && flat && group && *flat % group != 0 &&
-      !loop.masked && group % loop.vec == 0 &&
+      (!loop.masked || loop.tailedWidth) && group % loop.vec == 0 &&
       threadsPerRow % (group / loop.vec) == 0)
     loop.form = RowLoopForm::RepeatedPiece;
 }
@@ -127,6 +132,9 @@ RowLoop RowEmitter::planLoop(const Space &space,
       // address of its own.
       loop.index = "i64";
     }
+    loop.piece = "0";
+    if (!resident && plan.selections().empty())
+      repeatLastGroup(loop, flat);
   } else if (loop.batched && (!chunks || *chunks > threadsPerRow)) {
     loop.cutInStrips(kStripSlots, 0, chunks);
   } else {

@@ -247,21 +247,40 @@ int64_t RowPlan::shiftedVec() const {
       rowElementBytes() != 2 || width % 2 == 0 || width < kLeastShiftedWidth ||
       workPerElement() > kMostShiftedWork)
     return 0;
-  return hasPlainRows(/*halves=*/false) ? vec : 0;
+  return hasPlainRows(/*halves=*/false, /*groupVec=*/0) ? vec : 0;
 }
 
 int64_t RowPlan::tailedVec(const ::hk::Target &target) const {
   int64_t width = widest(), vec = 16 / rowElementBytes();
   // Half a vector is two accesses in place of one, an element many; what is
   // computed of lanes that do not exist is lost.
+  // A group costs each of its lanes an exchange and a scale.
+  int64_t segment = segmentSize(), more = segment == 0 ? 4 : 2;
   bool pays = ::hk::boundByIssue(target) && width > vec &&
-              4 * commonVec(vec) <= vec &&
+              more * commonVec(vec) <= vec &&
               5 * width >= 4 * int64_t(llvm::alignTo(width, vec));
-  bool whole = rowSelections.empty() && !rowExchange && segmentSize() == 0;
-  return pays && whole && hasPlainRows(/*halves=*/true) ? vec : 0;
+  bool whole = rowSelections.empty() && !rowExchange;
+  bool exchanged = segment % vec == 0 &&
+                   (segment == 0 || llvm::isPowerOf2_64(segment / vec)) &&
+                   segment / vec <= target.waveSize;
+  return pays && whole && exchanged && hasPlainRows(/*halves=*/true, vec) ? vec
+                                                                          : 0;
 }
 
-bool RowPlan::hasPlainRows(bool halves) const {
+/// Whether each of the groups of `op` is whole vectors of its row.
+static bool hasGroupsOf(Operation *op, int64_t vec, DimName width) {
+  auto isWhole = [&](int64_t group) {
+    return group != 0 && groupInRow(group, width) % vec == 0;
+  };
+  if (isa<QuantizeOp, QuantizeMxOp>(op))
+    return isWhole(reductionGroupOf(op));
+  auto dequantize = dyn_cast<DequantizeOp>(op);
+  return dequantize && !dequantize.getZeroPoint() &&
+         dequantize.getScale().getDefiningOp() &&
+         isWhole(dequantize.getScaleGroup());
+}
+
+bool RowPlan::hasPlainRows(bool halves, int64_t groupVec) const {
   int64_t width = widest();
   // Every value has a whole row or one element of it, and a position in a row
   // is the same everywhere.
@@ -283,20 +302,30 @@ bool RowPlan::hasPlainRows(bool halves) const {
     auto gated = dyn_cast<GatedActivationOp>(op);
     bool gates =
         gated && !gated.getInterleaved() && isOfHalves(gated.getInput());
+    bool groups = groupVec != 0 && hasGroupsOf(&op, groupVec, width);
     bool known = constant ? constant.getValue().isSplat()
-                          : isRecomputable(&op) || isWholeRow(&op);
-    if (!known || llvm::any_of(op.getOpOperands(), isGathered) ||
-        !llvm::all_of(op.getOperands().drop_front(gates ? 1 : 0), isPlain) ||
-        !llvm::all_of(op.getResults(), isPlain))
+                          : groups || isRecomputable(&op) || isWholeRow(&op);
+    // Scales have an element for each group.
+    auto operands = op.getOperands().drop_front(gates ? 1 : 0);
+    auto results = op.getResults();
+    if (!known || (!groups && llvm::any_of(op.getOpOperands(), isGathered)) ||
+        !llvm::all_of(groups ? operands.take_front(1) : operands, isPlain) ||
+        !llvm::all_of(groups ? results.take_front(1) : results, isPlain))
       return false;
   }
-  bool plainStores = llvm::all_of(rowStores, [](const RowStore &store) {
-    return store.kind == StoreKind::Value &&
-           !isPacked(getElementTypeOrSelf(store.value));
+  bool plainStores = llvm::all_of(rowStores, [&](const RowStore &store) {
+    bool packed = isPacked(getElementTypeOrSelf(store.value));
+    return groupVec != 0 ? (store.kind == StoreKind::Value &&
+                            (!packed || width % 2 == 0)) ||
+                               store.kind == StoreKind::GroupScale
+                         : store.kind == StoreKind::Value && !packed;
   });
-  bool packed = llvm::any_of(body().getArguments(), [](BlockArgument argument) {
-    return isPacked(getElementTypeOrSelf(argument));
-  });
+  KernelOp owner = kernel;
+  bool packed =
+      llvm::any_of(body().getArguments().take_front(owner.getNumInputs()),
+                   [](BlockArgument argument) {
+                     return isPacked(getElementTypeOrSelf(argument));
+                   });
   return plainStores && !packed;
 }
 

@@ -162,8 +162,9 @@ private:
   double bitsPerElement(BlockArgument argument) const;
   /// Whether every value has a whole row or one element of it, at the same
   /// place of the row everywhere, and none is packed. `halves`: a gate may have
-  /// both of its operand's from memory.
-  bool hasPlainRows(bool halves) const;
+  /// both of its operand's from memory. `groupVec`: groups of whole vectors of
+  /// as many elements may have scales, and what is stored may be packed.
+  bool hasPlainRows(bool halves, int64_t groupVec) const;
   void addStats(Operation &op);
   void addStore(unsigned index, Value value);
   /// Whether the statistics of `op` are of a whole row.
@@ -186,6 +187,12 @@ bool isTransposedStore(Operation *op,
                        llvm::function_ref<bool(Operation *)> isMember);
 
 SmallVector<DimName> withoutOnes(ArrayRef<DimName> local);
+
+/// Whether an element that is counted twice changes nothing.
+inline bool mayRepeat(RowReduction kind) {
+  return kind == RowReduction::AbsMaximum || kind == RowReduction::Maximum ||
+         kind == RowReduction::Minimum;
+}
 
 /// The elements of a group of a row of `last`: a row that is one short group is
 /// one of as many as the next power of two, so that fewer lanes exchange.

@@ -60,15 +60,24 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
   else
     keep(space, loop, stat.input, key(stat.input, lastPosition, vec),
          pull(stat.input, lastPosition, vec));
-  if (x && !loop.masked)
-    return out.assign(sum, call("fma", {x, x, sum}));
+  // A chunk that is gone over once more is no other term of a sum.
+  std::string counts =
+      loop.form == RowLoopForm::RepeatedPiece && !mayRepeat(stat.kind)
+          ? loop.existsText()
+          : "";
+  if (x && !loop.masked) {
+    Expr more = call("fma", {x, x, sum});
+    checkType(more, sum.type, sum.text);
+    return out.lineIf(counts, sum.text + " = " + more.text + ";");
+  }
   if (x)
     term = x * x;
   StringRef reduction = reductionOf(stat.kind);
   term = onlyExisting(term, reduction);
   checkType(term, sum.type, "a term of a sum");
-  out.line(sum.text + " = " + reduction + "::apply<" + sum.type.text() + ">(" +
-           sum.text + ", " + term.text + ");");
+  out.lineIf(counts, sum.text + " = " + reduction + "::apply<" +
+                         sum.type.text() + ">(" + sum.text + ", " + term.text +
+                         ");");
 }
 
 bool RowEmitter::isByWaves(const RowStat &stat, const RowLoop &loop) const {

@@ -69,12 +69,12 @@ std::optional<int> RowEmitter::segmentLanes(RowReduction kind, int64_t size,
   int64_t lanes = size / vec;
   if (lanes == 1)
     return 1;
-  // Maxima may count an element twice.
-  bool repeats =
-      current.form == RowLoopForm::RepeatedPiece &&
-      (kind == RowReduction::AbsMaximum || kind == RowReduction::Maximum ||
-       kind == RowReduction::Minimum);
-  if ((lastDim % size != 0 && !repeats) || getLaneCount() || host ||
+  bool repeats = current.form == RowLoopForm::RepeatedPiece && mayRepeat(kind);
+  // Every lane has a chunk, and the row's last one is partial.
+  bool ends = current.tailedWidth && current.full;
+  bool unknownLanes =
+      getLaneCount() && (!current.tailedWidth || vec != current.vec);
+  if ((lastDim % size != 0 && !repeats && !ends) || unknownLanes || host ||
       !llvm::isPowerOf2_64(lanes) || lanes > target.waveSize ||
       threadsPerRow % lanes != 0)
     return std::nullopt;

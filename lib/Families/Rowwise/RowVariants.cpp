@@ -239,10 +239,8 @@ static int64_t maxSlotsOf(const RowPlan &plan, const Target &target,
 
 /// Whether lanes without a chunk take part in what groups exchange: not where
 /// most lanes would have none.
-static bool repeatsChunks(const RowPlan &plan, const Target &target,
-                          int64_t chunks, int64_t lanes) {
-  return ::hk::boundByIssue(target) && plan.stats().empty() &&
-         2 * chunks > lanes;
+static bool repeatsChunks(const Target &target, int64_t chunks, int64_t lanes) {
+  return ::hk::boundByIssue(target) && 2 * chunks > lanes;
 }
 
 /// Lanes that share a segment of a row of `chunks`, of which every thread of a
@@ -253,7 +251,7 @@ static int64_t segmentLanes(const RowPlan &plan, const Target &target,
   bool exchanged =
       segment % vec == 0 && llvm::isPowerOf2_64(lanes) &&
       lanes <= target.waveSize &&
-      (chunks % lanes == 0 || repeatsChunks(plan, target, chunks, lanes));
+      (chunks % lanes == 0 || repeatsChunks(target, chunks, lanes));
   return exchanged ? lanes : 1;
 }
 
@@ -305,7 +303,7 @@ static int64_t leastThreads(const RowPlan &plan, const Target &target,
   int64_t least =
       std::min<int64_t>(wholeRows ? 8 : 128, llvm::PowerOf2Ceil(chunks));
   if (::hk::boundByIssue(target) && wholeRows)
-    least = std::min(least, std::max<int64_t>(lanes, 4));
+    least = std::max(lanes, std::min<int64_t>(least, 4));
   return least;
 }
 

@@ -340,6 +340,20 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
   return success();
 }
 
+/// Whether it makes numbers of codes that decode.h knows: of an operand, or of
+/// a block that it quantises itself.
+static bool readsCodes(KernelOp kernel) {
+  Block &body = kernel.getSpecBlock();
+  auto isRead = [](Value value) {
+    return isCoded(getElementTypeOrSelf(value.getType()));
+  };
+  auto inputs = body.getArguments().take_front(size_t(kernel.getNumInputs()));
+  return llvm::any_of(inputs, isRead) ||
+         llvm::any_of(body.getOps<QuantizeMxOp>(), [&](QuantizeMxOp op) {
+           return isRead(op.getQuantized());
+         });
+}
+
 LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
                                   StringRef prefix, raw_ostream &os) const {
   DimSymbols dims = DimSymbols::ofKernel(kernel);
@@ -357,11 +371,7 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
   }
   if (!plan.selections().empty())
     os << "#include \"kernels/topk/topk.h\"\n";
-  auto inputs = kernel.getSpecBlock().getArguments().take_front(
-      size_t(kernel.getNumInputs()));
-  if (::hk::boundByIssue(target) && llvm::any_of(inputs, [](Value input) {
-        return isCoded(getElementTypeOrSelf(input.getType()));
-      }))
+  if (::hk::boundByIssue(target) && readsCodes(kernel))
     os << "#include \"kernels/device/decode.h\"\n";
   os << "\n"
         "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"

@@ -148,19 +148,24 @@ template <int V> HK_DEV Vec<i32, V> nearestInt(Vec<float, V> x) {
   return bitCast<Vec<i32, V>>(x + magic) - 0x4B400000;
 }
 
+/// x limited to [lo, hi] and 0 for NaN, which is rare; for targets that vote.
+template <int V>
+HK_DEV Vec<float, V> limitedNumbers(Vec<float, V> x, float lo, float hi) {
+  Vec<float, V> limited = limitNumber<V>(x, lo, hi);
+  if (__builtin_expect(waveHasNan<V>(x), false))
+    HK_UNROLL for (int e = 0; e < V; ++e) limited[e] =
+        opaque(x[e] != x[e] ? 0.f : limited[e]);
+  return limited;
+}
+
 /// f32 -> integer in [lo, hi], nearest even, saturating, NaN becomes 0. The
 /// limits are integers.
 template <int V>
 HK_DEV Vec<i32, V> roundToInt(Vec<float, V> x, float lo, float hi) {
   using F = Vec<float, V>;
-  if constexpr (kVotes) {
-    // The limits are integers: it is the same before and after rounding.
-    F limited = limitNumber<V>(x, lo, hi);
-    if (__builtin_expect(waveHasNan<V>(x), false))
-      HK_UNROLL for (int e = 0; e < V; ++e) limited[e] =
-          opaque(x[e] != x[e] ? 0.f : limited[e]);
-    return nearestInt<V>(limited);
-  }
+  // The limits are integers: it is the same before and after rounding.
+  if constexpr (kVotes)
+    return nearestInt<V>(limitedNumbers<V>(x, lo, hi));
   x = __builtin_elementwise_roundeven(x);
   x = x < lo ? F(lo) : x;
   x = x > hi ? F(hi) : x;
@@ -306,6 +311,17 @@ template <DType D, int V> HK_DEV Carrier<D, V> unpack(Packed<D, V> x) {
     return decodeNative<D, V>(x);
   else
     return decodeSmall<D, V>(convertTo<u32, V>(x));
+}
+
+/// mostly of what is rounded to D, chosen as it lies in memory: behind a choice
+/// of floats LLVM 22 rounds them one by one.
+template <DType D, int V>
+HK_DEV Vec<float, V> mostlyRounded(Usual usual, Vec<float, V> a,
+                                   Vec<float, V> b) {
+  Packed<D, V> made = packExact<D, V>(a);
+  if (__builtin_expect(usual.exceptions != 0, false))
+    made = usual.here ? made : opaque(packExact<D, V>(b));
+  return unpack<D, V>(made);
 }
 
 /// x rounded to D, still in a carrier.

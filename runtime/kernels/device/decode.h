@@ -116,6 +116,11 @@ template <DType D, int V> HK_DEV Carrier<D, V> unpackCodesOf(Packed<D, V> raw) {
   } else
     return unpack<D, V>(raw);
 }
+
+/// roundTo of numbers to f4E2M1FN.
+template <int V> HK_DEV Vec<float, V> roundedToFp4(Vec<float, V> x) {
+  return unpackCodesOf<DType::F4E2M1FN, V>(packFp4<V, false>(x));
+}
 #endif
 
 } // namespace hk

@@ -102,11 +102,16 @@ template <int V>
 HK_DEV Vec<float, V> divideFor8Bits(Vec<float, V> x, GivenDivisor d) {
   if constexpr (kVotes) {
     if (__builtin_expect(ballot(!d.usual) == 0, true)) {
-      // A quotient beyond the bound stays there. The remainder of NaN is NaN.
+      Vec<float, V> value = d.value, reciprocal = d.reciprocal;
       x = opaquePairs<V>(x);
-      Vec<float, V> q = limitNumber<V>(x * d.reciprocal, -d.bound, d.bound);
-      return detail::refineQuotient<V>(q, x, Vec<float, V>(d.value),
-                                       Vec<float, V>(d.reciprocal));
+      Vec<float, V> q = x * d.reciprocal;
+      Vec<float, V> y = detail::refineQuotient<V>(q, x, value, reciprocal);
+      // The remainder of an infinite quotient is none. Beyond the bound it
+      // stays there; that of NaN is NaN.
+      if (__builtin_expect(waveHasNan<V>(y), false))
+        y = opaque(detail::refineQuotient<V>(
+            limitNumber<V>(q, -d.bound, d.bound), x, value, reciprocal));
+      return y;
     }
   }
   return x / d.value;

@@ -107,9 +107,9 @@ HK_DEV Vec<float, V> divideByOne(Vec<float, V> x, Vec<float, V> divisors) {
 /// roundToInt of such quotients; the limits are integers.
 template <int V>
 HK_DEV Vec<i32, V> roundQuotients(Vec<float, V> q, float scale, float limit) {
-  if (areNumbers(scale))
-    return nearestInt<V>(q);
-  return roundToInt<V>(q, -limit, limit);
+  if (!areNumbers(scale))
+    q = opaque(limitedNumbers<V>(q, -limit, limit));
+  return nearestInt<V>(q);
 }
 
 #if defined(__gfx942__) || defined(__gfx950__)
@@ -125,20 +125,37 @@ template <DType D> HK_DEV u32 encodeWithin(f32x4 v) {
   } else
     return encode4<D>(v);
 }
+template <DType D, int V> HK_DEV Packed<D, V> packWithin(Carrier<D, V> v) {
+  Vec<u32, V / 4> words;
+  HK_UNROLL for (int w = 0; w < V / 4; ++w) words[w] = encodeWithin<D>(
+      f32x4{v[4 * w], v[4 * w + 1], v[4 * w + 2], v[4 * w + 3]});
+  return bitCast<Packed<D, V>>(words);
+}
+/// pack of integers that nearestInt made; what that took off is put back.
+template <DType D, int V> HK_DEV Packed<D, V> packNearest(Vec<i32, V> x) {
+  static_assert(D == DType::I8 && V % 4 == 0);
+  auto bits = bitCast<Vec<u32, V>>(x) + 0x4B400000u;
+  Vec<u32, V / 4> words;
+  HK_UNROLL for (int w = 0; w < V / 4; ++w) words[w] =
+      __builtin_amdgcn_perm(bits[4 * w + 1], bits[4 * w], 0x0c0c0400u) |
+      __builtin_amdgcn_perm(bits[4 * w + 3], bits[4 * w + 2], 0x04000c0cu);
+  return bitCast<Packed<D, V>>(words);
+}
 } // namespace detail
+
+/// store of integers that nearestInt made.
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void storeNearest(Global<Storage<D>> p, i64 i, Carrier<D, V> v) {
+  storePacked<D, V, ALIGN>(p, i, detail::packNearest<D, V>(v));
+}
 
 /// storeQuotients of quotients that exceed no limit of D but by a rounding.
 template <DType D, int V, int ALIGN = kBytes<D, V>>
 HK_DEV void storeWithin(Global<Storage<D>> p, i64 i, Carrier<D, V> v,
                         float scale) {
   if constexpr (V >= 4 && kNativeEncode<D>)
-    if (areNumbers(scale)) {
-      Vec<u32, V / 4> words;
-      HK_UNROLL for (int w = 0; w < V / 4; ++w) words[w] =
-          detail::encodeWithin<D>(
-              f32x4{v[4 * w], v[4 * w + 1], v[4 * w + 2], v[4 * w + 3]});
-      return storePacked<D, V, ALIGN>(p, i, bitCast<Packed<D, V>>(words));
-    }
+    if (areNumbers(scale))
+      return storePacked<D, V, ALIGN>(p, i, detail::packWithin<D, V>(v));
   store<D, V, ALIGN>(p, i, v);
 }
 #endif

@@ -62,9 +62,10 @@ HK_DEV void loadTail(Global<const Storage<D>> p, i64 i, Packed<D, V> &raw) {
 template <DType D, int V, int REST, int AT = 0>
 HK_DEV void storeTail(Global<Storage<D>> p, i64 i, Packed<D, V> raw) {
   if constexpr (AT < REST) {
-    constexpr int piece = largestPiece(REST - AT);
+    constexpr int piece = largestPiece(REST - AT), first = kUnits<D, AT>;
     Packed<D, piece> part;
-    HK_UNROLL for (int e = 0; e < piece; ++e) part[e] = raw[AT + e];
+    HK_UNROLL for (int e = 0; e < kUnits<D, piece>; ++e) part[e] =
+        raw[first + e];
     storePacked<D, piece, sizeof(Storage<D>)>(p, i + AT, part);
     storeTail<D, V, REST, AT + piece>(p, i, raw);
   }
@@ -91,7 +92,7 @@ HK_DEV Carrier<D, V> loadMasked(Global<const Storage<D>> p, i64 i,
 template <DType D, int V, int ALIGN, int REST>
 HK_DEV void storeBits(Global<Storage<D>> p, i64 i, TailLanes<REST> lanes,
                       Packed<D, V> raw) {
-  static_assert(!isPacked(D));
+  static_assert(!isPacked(D) || REST % 2 == 0);
   if (__builtin_expect(lanes.whole, true))
     storePacked<D, V, ALIGN>(p, i, raw);
   else
@@ -122,6 +123,23 @@ HK_DEV void storeQuotients(Global<Storage<D>> p, i64 i, TailLanes<REST> lanes,
   storeBits<D, V, ALIGN>(
       p, i, lanes, areNumbers(scale) ? packNumbers<D, V>(v) : pack<D, V>(v));
 }
+#if defined(__gfx942__) || defined(__gfx950__)
+template <DType D, int V, int ALIGN, int REST>
+HK_DEV void storeNearest(Global<Storage<D>> p, i64 i, TailLanes<REST> lanes,
+                         Carrier<D, V> v) {
+  storeBits<D, V, ALIGN>(p, i, lanes, detail::packNearest<D, V>(v));
+}
+template <DType D, int V, int ALIGN, int REST>
+HK_DEV void storeWithin(Global<Storage<D>> p, i64 i, TailLanes<REST> lanes,
+                        Carrier<D, V> v, float scale) {
+  if constexpr (kNativeEncode<D>)
+    storeBits<D, V, ALIGN>(p, i, lanes,
+                           areNumbers(scale) ? detail::packWithin<D, V>(v)
+                                             : pack<D, V>(v));
+  else
+    store<D, V, ALIGN>(p, i, lanes, v);
+}
+#endif
 
 } // namespace hk
 

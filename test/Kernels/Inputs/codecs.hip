@@ -85,6 +85,13 @@ template <DType D> HK_DEV void numbers(const Report &report, int kind, F x) {
     u32 code = isPacked(D) ? packed[e / 2] >> (e % 2 * 4) & 15 : packed[e];
     report.check(kind, bitsOf(x[e]), code, codeOf<D>(x[e]));
   }
+  if constexpr (isPacked(D)) {
+    auto rounded = roundedToFp4<kElements>(x);
+    HK_UNROLL for (int e = 0; e < kElements; ++e) {
+      float expected = decodeSmall<D, 1>(Vec<u32, 1>(codeOf<D>(x[e])))[0];
+      report.check(kind, bitsOf(x[e]), bitsOf(rounded[e]), bitsOf(expected));
+    }
+  }
 }
 
 /// The largest of magnitudes, and bytes of scales that were decoded.
@@ -359,6 +366,7 @@ extern "C" __attribute__((global)) void codecs(u32 *words) {
   auto half = toBf16Bits<kElements>(x);
   auto rounded = roundTo<DType::BF16, kElements>(x);
   auto whole = roundToInt<kElements>(x, -127.f, 127.f);
+  auto packed = detail::packNearest<DType::I8, kElements>(whole);
   auto limited = limit<kElements>(x, -88.f, 88.5f);
   auto cut = truncToInt<i32, kElements>(x);
   HK_UNROLL for (int e = 0; e < kElements; ++e) {
@@ -366,6 +374,8 @@ extern "C" __attribute__((global)) void codecs(u32 *words) {
     report.check(5, input, half[e], bf16Of(x[e]));
     report.check(6, input, bitsOf(rounded[e]), bf16Of(x[e]) << 16);
     report.check(7, input, u32(whole[e]), u32(intOf(x[e], -127.f, 127.f)));
+    report.check(7, input, u32(i32(i8(packed[e]))),
+                 u32(intOf(x[e], -127.f, 127.f)));
     report.check(7, input, u32(cut[e]), u32(towardsZero(x[e])));
     float in = x[e] < -88.f ? -88.f : x[e] > 88.5f ? 88.5f : x[e];
     report.check(8, input,
