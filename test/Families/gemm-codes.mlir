@@ -2,28 +2,27 @@
 // RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s
 // RUN: hk-compile %s --target=sm_90a --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
 
-// A block holds all of k: no cluster. With more rows than 8 every unit has a tile of 224
-// columns and streams it; 64 rows are two tiles.
+// Every unit has a tile of 224 columns, all of k: no cluster. 64 rows are two tiles.
 // CHECK-LABEL: hk.kernel @dequantize_matmul
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 32, bk = 4096, wm = 1, wn = 16, stages = 2, splitK = 1, loop = skinny_codes> threads 512 lds 169984
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 224, bk = 4096, wm = 4, wn = 2, stages = 4, splitK = 1, loop = streamed_codes> threads 288 lds 168528
 // CHECK: hk.variant @v1 #hk.gemm_tile<bm = 16, bn = 224, bk = 4096, wm = 4, wn = 2, stages = 4, splitK = 1, loop = streamed_codes> threads 288 lds 184912
 // CHECK: hk.variant @v2 #hk.gemm_tile<bm = 32, bn = 224, bk = 4096, wm = 4, wn = 2, stages = 4, splitK = 1, loop = streamed_codes> threads 288 lds 217680
 // CHECK: hk.launch
-// TEXT: SkinnyCodes<GemmProblem<
 // TEXT: StreamedCodes<GemmProblem<
 // TEXT: args.b.decode =
+// TEXT: SkinnyCodes<GemmProblem<
 func.func @whole(%x: tensor<?x4096xbf16>, %w: tensor<28672x4096xui4>, %s: tensor<28672x32xbf16>, %z: tensor<28672x32xui4>) -> tensor<?x28672xbf16> {
   %d = hk.dequantize %w, %s, %z group 128 : tensor<28672x4096xui4>, tensor<28672x32xbf16>, tensor<28672x32xui4> -> tensor<28672x4096xbf16>
   %y = hk.matmul %x, %d transpose_b : tensor<?x4096xbf16>, tensor<28672x4096xbf16> -> tensor<?x28672xbf16>
   return %y : tensor<?x28672xbf16>
 }
 
-// Four blocks share a longer k.
+// Groups of 64 have more than a word for every 128 of k. Four blocks share a longer one.
 // CHECK-LABEL: hk.kernel @dequantize_matmul_0
 // CHECK: bm = 8, {{.*}}loop = skinny_codes, cluster = 4>
 // CHECK: hk.launch @dequantize_matmul_0
-func.func @shared(%x: tensor<8x14336xbf16>, %w: tensor<4096x14336xi4>, %s: tensor<4096x112xbf16>) -> tensor<8x4096xbf16> {
-  %d = hk.dequantize %w, %s group 128 : tensor<4096x14336xi4>, tensor<4096x112xbf16> -> tensor<4096x14336xbf16>
+func.func @shared(%x: tensor<8x14336xbf16>, %w: tensor<4096x14336xi4>, %s: tensor<4096x224xbf16>) -> tensor<8x4096xbf16> {
+  %d = hk.dequantize %w, %s group 64 : tensor<4096x14336xi4>, tensor<4096x224xbf16> -> tensor<4096x14336xbf16>
   %y = hk.matmul %x, %d transpose_b : tensor<8x14336xbf16>, tensor<4096x14336xbf16> -> tensor<8x4096xbf16>
   return %y : tensor<8x4096xbf16>
 }

@@ -65,11 +65,14 @@ struct Sm90Calibration {
   /// 4-bit codes that a unit decodes and multiplies in a microsecond, with up
   /// to 8 rows; another eight take so much longer.
   static constexpr double kCodesPerUnit = 30e3, kCodesRows = 0.25;
-  /// The same of streamed_codes, with 16 rows; what another 16 add to its time,
-  /// and its start and end. All are some two thirds of what an H100 did later:
-  /// 45 and 54 thousand, 2 us.
-  static constexpr double kStreamedPerUnit = 33e3, kStreamedRows = 0.25,
-                          kStreamedMicroseconds = 3.2;
+  /// The same of streamed_codes with up to 16 rows, of 4 bits and of 8, and
+  /// where they are decoded in f32; how much longer tiles of 32 and 64 rows
+  /// take; a round of blocks behind the first; two and four blocks that share
+  /// k.
+  static constexpr double kStreamedPerUnit = 54e3, kStreamedBytesPerUnit = 43e3,
+                          kStreamedF32PerUnit = 27e3, kStreamed32 = 1.25,
+                          kStreamed64 = 2.5, kStreamedRound = 1.5,
+                          kStreamedPair = 0.7, kStreamedFour = 3;
   /// Few rows of groups: of the memory's rate; bytes of a row of B that a wave
   /// draws in a microsecond; how much longer units with a tile more than others
   /// take at the most; what start and end take less than those of other

@@ -213,12 +213,28 @@ constexpr double streamedCodesMicroseconds(const Target &target,
   using C = Sm90Calibration;
   double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair)) *
                  ceilDiv(double(size.m), tile.bm);
-  double units = target.computeUnits;
-  double slower = 1 + C::kStreamedRows * (tile.bm / 16.0 - 1);
-  double compute = ceilDiv(tiles, units) * tile.bn * double(size.k) * slower /
-                   C::kStreamedPerUnit;
-  return target.launchMicroseconds + C::kCodesMicroseconds +
-         C::kStreamedMicroseconds +
+  // Registers of larger tiles leave no room for a second block.
+  double resident = tile.bm <= 32 && tile.bn <= 128
+                        ? residentBlocks(target, gemmLds(target, tile, shape),
+                                         gemmThreads(target, tile))
+                        : 1;
+  double clusters = double(residentClusters(target, tile.cluster)) * resident;
+  double rounds = ceilDiv(tiles, clusters);
+  double busiest = resident > 1
+                       ? ceilDiv(tiles * tile.cluster, target.computeUnits)
+                       : rounds;
+  double perUnit = shape.streamedInF32       ? C::kStreamedF32PerUnit
+                   : shape.streamedBits == 8 ? C::kStreamedBytesPerUnit
+                                             : C::kStreamedPerUnit;
+  double slower = tile.bm <= 16   ? 1
+                  : tile.bm <= 32 ? C::kStreamed32
+                                  : C::kStreamed64;
+  double compute =
+      busiest * tile.bn * double(streamedSlice(tile, shape)) * slower / perUnit;
+  double others = C::kCodesMicroseconds + (rounds - 1) * C::kStreamedRound;
+  if (tile.cluster > 1)
+    others += tile.cluster == 2 ? C::kStreamedPair : C::kStreamedFour;
+  return target.launchMicroseconds + others +
          costMax(gemmBytes(shape, size) / bulkRate(target), compute);
 }
 

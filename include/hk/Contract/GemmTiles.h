@@ -155,12 +155,14 @@ constexpr GemmTileRow skinnyCodes(int32_t bm, int32_t bk, int32_t waves,
                 cluster);
 }
 
-/// A row for few rows and 4-bit codes of which a block has bn rows for all of
-/// k, by `teams` of `members` waves.
+/// A row for few rows and codes of which a block has bn rows, by `teams` of
+/// `members` waves; k split over a cluster. Few columns leave room for the
+/// scales of 8,192 of k.
 constexpr GemmTileRow streamedCodes(int32_t bm, int32_t bn, int32_t teams,
-                                    int32_t members, int32_t stages) {
-  return ofLoop(GemmLoop::StreamedCodes, bm, bn, 4096 * 2, teams, members,
-                stages);
+                                    int32_t members, int32_t stages,
+                                    int32_t cluster) {
+  return ofLoop(GemmLoop::StreamedCodes, bm, bn, (bn > 64 ? 4096 : 8192) * 2,
+                teams, members, stages, cluster);
 }
 
 /// A row for operands of 8 or 4 bits with e8m0 scales; kBytes are those of the
@@ -354,9 +356,35 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinnyCodes(16, 4096, 16, 2, 4),
     skinnyCodes(32, 2048, 8, 3, 2),
     skinnyCodes(32, 2048, 8, 3, 4),
-    streamedCodes(32, 224, 4, 2, 4),
-    streamedCodes(16, 224, 4, 2, 4),
-    streamedCodes(16, 224, 2, 4, 4),
+    streamedCodes(64, 128, 4, 2, 4, 1),
+    streamedCodes(64, 128, 4, 2, 4, 2),
+    streamedCodes(64, 64, 4, 2, 4, 1),
+    streamedCodes(64, 64, 4, 2, 4, 2),
+    streamedCodes(64, 64, 4, 2, 4, 4),
+    streamedCodes(32, 224, 4, 2, 4, 1),
+    streamedCodes(32, 128, 4, 2, 4, 1),
+    streamedCodes(32, 128, 4, 2, 4, 2),
+    streamedCodes(32, 64, 4, 2, 6, 1),
+    streamedCodes(32, 64, 4, 2, 6, 2),
+    streamedCodes(32, 64, 4, 2, 6, 4),
+    streamedCodes(16, 224, 4, 2, 4, 1),
+    streamedCodes(16, 224, 2, 4, 4, 1),
+    streamedCodes(16, 128, 4, 2, 4, 1),
+    streamedCodes(16, 128, 2, 4, 4, 1),
+    streamedCodes(16, 128, 4, 2, 4, 2),
+    streamedCodes(16, 128, 2, 4, 4, 2),
+    streamedCodes(16, 64, 4, 2, 6, 1),
+    streamedCodes(16, 64, 2, 4, 4, 1),
+    streamedCodes(16, 64, 4, 2, 6, 2),
+    streamedCodes(16, 64, 2, 4, 4, 2),
+    streamedCodes(16, 64, 4, 2, 6, 4),
+    streamedCodes(16, 64, 2, 4, 4, 4),
+    streamedCodes(8, 224, 4, 2, 4, 1),
+    streamedCodes(8, 128, 4, 2, 4, 1),
+    streamedCodes(8, 128, 4, 2, 4, 2),
+    streamedCodes(8, 64, 4, 2, 6, 1),
+    streamedCodes(8, 64, 4, 2, 6, 2),
+    streamedCodes(8, 64, 4, 2, 6, 4),
     groupedSkinny(32, 4),
     groupedSkinny(32, 8),
     groupedSkinny(16, 4),
@@ -458,9 +486,13 @@ struct GemmShapeClass {
   /// B is of 4-bit codes that sm_90a decodes in registers; k then.
   bool codes = false;
   int64_t codesDepth = 0;
-  /// What they are decoded with is a word for every 128 of a row, and tensor
-  /// maps can describe both operands.
-  bool streamedCodes = false;
+  /// Bits of B's codes, where what they are decoded with is at most a word for
+  /// every 128 of a row and tensor maps can describe both operands, or 0; k
+  /// then, and the elements of it that share a word (0: all).
+  int32_t streamedBits = 0;
+  int64_t streamedK = 0, streamedGroup = 0;
+  /// They are decoded one by one, in f32.
+  bool streamedInF32 = false;
   /// They are fp4 whose blocks of 32 have a power of two each.
   bool powersOfCodes = false;
   /// Groups are given by bounds.
@@ -499,6 +531,8 @@ constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
                           const GemmShapeClass &shape) {
   if (tile.loop == GemmLoop::Microscaled)
     return microscaledLds(target, tile, shape.elementsA, shape.elementsB);
+  if (tile.loop == GemmLoop::StreamedCodes)
+    return streamedCodesLds(tile, shape.streamedBits);
   return gemmLds(target, tile, shape.operand, shape.quantized);
 }
 
@@ -578,14 +612,26 @@ constexpr bool skinnyCodesFits(const GemmTileRow &row, const GemmTile &tile,
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }
 
-/// A block has room for the scales of all of k. With 16 rows fp4 and its powers
-/// take teams of four, which read A half as often (fp4 23.7 for 24.3 us on an
-/// H200, integers 21.2 for 21.4 where they do not spill).
+/// Elements of k of the block of a cluster that has most of them.
+constexpr int64_t streamedSlice(const GemmTile &tile,
+                                const GemmShapeClass &shape) {
+  int64_t depth = streamedDepth(shape.streamedBits);
+  int64_t stages = (shape.streamedK + depth - 1) / depth;
+  return (stages + tile.cluster - 1) / tile.cluster * depth;
+}
+
+/// A block has room for the scales of its part of k. With 16 rows fp4 and its
+/// powers take teams of four, which read A half as often (fp4 23.7 for 24.3 us
+/// on an H200, integers 21.2 for 21.4 where they do not spill). With 64 rows
+/// what scales along k fold takes too many registers.
 constexpr bool streamedCodesFits(const GemmTile &tile,
                                  const GemmShapeClass &shape) {
+  if (shape.streamedBits == 0 || shape.group != 0)
+    return false;
   int32_t members = shape.powersOfCodes && tile.bm == 16 ? 4 : 2;
-  return shape.streamedCodes && shape.group == 0 &&
-         shape.codesDepth <= tile.bk && tile.wn == members;
+  return tile.wn == members && (tile.bm <= 32 || !shape.scaled) &&
+         gemmColumns(tile, shape.pair) % 8 == 0 &&
+         (shape.streamedGroup == 0 || streamedSlice(tile, shape) <= tile.bk);
 }
 
 /// All threads copy of both operands, and each the scales of at most one row.

@@ -243,17 +243,22 @@ constexpr int64_t skinnyCodesLds(const GemmTile &tile) {
   return ldsAdd(tiles, ldsMul(tile.stages, stage));
 }
 
-/// StreamedCodes: elements of k of a stage, whose codes are rows of the
-/// engine's boxes; boxes of A in it; and what two of those lie apart beside
-/// their size, so that lanes that read both meet in no bank.
-inline constexpr int32_t kStreamedDepth = 256, kStreamedBoxes = 4,
-                         kStreamedApart = 256;
+/// StreamedCodes, of codes of `bits`: elements of k of a stage, whose codes are
+/// rows of the engine's boxes; boxes of A in it, of 16 bits; and what two of
+/// those lie apart beside their size, where lanes read both at once, so that
+/// they meet in no bank.
+constexpr int32_t streamedDepth(int32_t bits) {
+  return kBulkRowBytes * 8 / bits;
+}
+constexpr int32_t streamedBoxes(int32_t bits) { return 16 / bits; }
+inline constexpr int32_t kStreamedApart = 256;
 
 /// Codes, then A.
-constexpr int64_t streamedCodesStage(const GemmTile &tile) {
-  int64_t bytes = ldsAdd(
-      ldsMul(tile.bn, kBulkRowBytes),
-      ldsAdd(ldsMul(kStreamedBoxes, tile.bm, kBulkRowBytes), kStreamedApart));
+constexpr int64_t streamedCodesStage(const GemmTile &tile, int32_t bits) {
+  int64_t bytes =
+      ldsAdd(ldsMul(tile.bn, kBulkRowBytes),
+             ldsAdd(ldsMul(streamedBoxes(bits), tile.bm, kBulkRowBytes),
+                    bits == 4 ? kStreamedApart : 0));
   return ldsMul((bytes + kBulkAlignment - 1) / kBulkAlignment, kBulkAlignment);
 }
 
@@ -263,9 +268,10 @@ constexpr int64_t streamedCodesScales(const GemmTile &tile) {
 }
 
 /// Room to align, the stages with two barriers each, and the scales.
-constexpr int64_t streamedCodesLds(const GemmTile &tile) {
-  return ldsAdd(ldsAdd(kBulkAlignment, streamedCodesScales(tile)),
-                ldsMul(tile.stages, ldsAdd(streamedCodesStage(tile), 2 * 8)));
+constexpr int64_t streamedCodesLds(const GemmTile &tile, int32_t bits) {
+  return ldsAdd(
+      ldsAdd(kBulkAlignment, streamedCodesScales(tile)),
+      ldsMul(tile.stages, ldsAdd(streamedCodesStage(tile, bits), 2 * 8)));
 }
 
 /// Microscaled: the stages, each of A, of B and of a scale for every 32
@@ -310,8 +316,6 @@ constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
     return skinnyLds(tile);
   if (tile.loop == GemmLoop::SkinnyCodes)
     return skinnyCodesLds(tile);
-  if (tile.loop == GemmLoop::StreamedCodes)
-    return streamedCodesLds(tile);
   if (tile.loop == GemmLoop::RegisterCells)
     return registerCellsLds(target, tile);
   int64_t scales = quantized ? ldsMul(tile.bm, 4) : 0;

@@ -59,10 +59,10 @@ enum class GemmLoop : int32_t {
   /// gfx942 and gfx950, many rows: two groups of four waves in turns, one
   /// multiplies while the other copies and reads fragments.
   PingPong,
-  /// sm_90a, few rows and weights of 4-bit codes: a block computes bn rows of B
-  /// for all of k, which is at most bk; one wave asks for the operands, wm
-  /// teams of wn waves decode in registers and multiply: a team has a part of
-  /// the rows of B, a wave of it a part of k.
+  /// sm_90a, few rows of 16 bits and weights of 4- or 8-bit codes: a block
+  /// computes bn rows of B, with scales along k for at most bk of it; one wave
+  /// asks for the operands, wm teams of wn waves decode in registers and
+  /// multiply: a team has a part of the rows of B, a wave of it a part of k.
   StreamedCodes,
   /// sm_90a, some hundred rows: one warp asks for the operands, wn warpgroups
   /// multiply 64 rows of B each, the rows of the instruction, by bm of A, its
@@ -74,8 +74,8 @@ enum class GemmLoop : int32_t {
 /// but for groups, Skinny: warpgroups); `stages` LDS buffers. splitK > 1:
 /// blocks share k in that many slices and write a partial result each. cluster
 /// > 1: that many blocks work together; WarpSpecialised: neighbouring rows of
-/// tiles, which share B; Skinny, SkinnyCodes, Swapped: parts of k, which they
-/// add. Other loops have no clusters.
+/// tiles, which share B; Skinny, SkinnyCodes, StreamedCodes, Swapped: parts of
+/// k, which they add. Other loops have no clusters.
 struct GemmTile {
   int32_t bm, bn, bk;
   int32_t wm, wn;

@@ -30,10 +30,9 @@ static constexpr int64_t kMostDecodedBytes = int64_t(1) << 30;
 static constexpr int64_t kManyRows = 4096, kStepOfRows = 32;
 /// Measured on an H200 (benchmarks/results/h200-gemm.md): of the memory's rate,
 /// what a launch that decodes reads and writes; codes that a unit, and a thread
-/// of a block, decodes in `blocks` in a microsecond; of the modelled time of
-/// `streamed_codes`, what it takes.
+/// of a block, decodes in `blocks` in a microsecond.
 static constexpr double kDecodingMemory = 0.8, kCodesOfUnit = 8900,
-                        kCodesOfThread = 38, kStreamedShare = 0.72;
+                        kCodesOfThread = 38;
 
 /// The product whose right operand `op` makes and nobody else reads, if its
 /// codes may be decoded apart.
@@ -78,8 +77,6 @@ public:
   double inProduct(int64_t rows) const {
     ModelledProduct product = quickestProduct(fused, target, rows);
     const ::hk::GemmTile &tile = product.tile;
-    if (tile.loop == ::hk::GemmLoop::StreamedCodes)
-      return product.microseconds * kStreamedShare;
     if (tile.loop != ::hk::GemmLoop::Blocks)
       return product.microseconds;
     double codes = double(tile.bn) * double(product.size.k);

@@ -335,7 +335,7 @@ private:
       os << ", " << tile.getCluster();
     }
     if (isMapped(variant) && !gemm.grouped() &&
-        !gemm.operand(GemmSide::Rhs).scale)
+        tile.getLoop() != GemmLoop::streamed_codes)
       os << ", " << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
     os << ">;\n";
   }

@@ -181,11 +181,13 @@ static SmallVector<hk_tensor_map_abi> streamedMaps(KernelOp kernel,
   GemmPlan gemm = describeGemm(kernel);
   GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
   int64_t rowsB = tile.getBn() / (gemm.isPair() ? 2 : 1);
+  int32_t bits = ::hk::info(b.type()).bits;
+  int64_t depth = ::hk::streamedDepth(bits);
   MapBuilder maps{ArgumentWords(kernel)};
-  return {maps.build(argument(a.data), a.data, a.row, std::nullopt,
-                     ::hk::kStreamedDepth / ::hk::kStreamedBoxes, tile.getBm()),
-          maps.build(argument(b.data), b.data, b.row, std::nullopt,
-                     ::hk::kStreamedDepth, rowsB)};
+  return {
+      maps.build(argument(a.data), a.data, a.row, std::nullopt,
+                 depth / ::hk::streamedBoxes(bits), tile.getBm()),
+      maps.build(argument(b.data), b.data, b.row, std::nullopt, depth, rowsB)};
 }
 
 SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,

@@ -397,15 +397,16 @@ static bool hasPowers(const GemmOperand &b) {
          !b.fixedZero;
 }
 
-/// Whether what codes are decoded with is a word for every 128 of a row
+static ::hk::DType typeOfElements(Value value) {
+  return *dtypeOf(tensorType(value).getElementType());
+}
+
+/// Whether what 4-bit codes are decoded with is a word for every 128 of a row
 /// (code_pairs.h), and tensor maps can describe the operands.
 static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
   GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
   if (gemm.grouped() || !a.order.empty() || !b.order.empty())
     return false;
-  auto typeOfElements = [](Value value) {
-    return *dtypeOf(tensorType(value).getElementType());
-  };
   ::hk::DType scale = typeOfElements(b.scale);
   if (b.type() == ::hk::DType::F4E2M1FN)
     return hasPowers(b);
@@ -415,6 +416,62 @@ static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
     return ::hk::info(typeOfElements(b.zeroPoint)).bits == 4;
   double zero = b.fixedZero.value_or(0);
   return zero == double(int(zero)) && zero >= -100 && zero <= 100;
+}
+
+/// Whether codes_bytes.h decodes B, with a word for every 128 of a row.
+static bool takesBytes(const GemmOperand &b) {
+  ::hk::DType type = b.type();
+  if (type != ::hk::DType::I8 && type != ::hk::DType::F8E4M3FN &&
+      type != ::hk::DType::F8E5M2)
+    return false;
+  if (!b.scale)
+    return !b.decoder;
+  ::hk::DType scale = typeOfElements(b.scale);
+  if (b.offset || b.rowBlock > 1 || (b.scaleK && b.kBlock < 128) ||
+      (scale != ::hk::DType::F32 && ::hk::info(scale).bits != 16))
+    return false;
+  return !b.zeroPoint || (::hk::info(scale).bits == 16 &&
+                          typeOfElements(b.zeroPoint) == ::hk::DType::I8);
+}
+
+/// Whether streamed_codes takes the product of codes of 8 bits.
+static bool streamsBytes(GemmPlan gemm, const ::hk::Target &target,
+                         ::hk::DType type, int64_t alignA, int64_t alignB) {
+  ProductOpInterface op = gemm.matmul;
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  int64_t k = tensorType(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K));
+  if (!::hk::hasCopyEngine(target) || gemm.grouped() || gemm.alternates() ||
+      !gemmDims(op).batch.empty() || op.getNumSlices() > 1 ||
+      ShapedType::isDynamic(k) || k == 0)
+    return false;
+  if (!a.order.empty() || !b.order.empty() || a.isDecoded() ||
+      !a.isKContiguous() || !b.isKContiguous() ||
+      gemm.scaleUse(GemmSide::Lhs) == ScaleUse::AlongK)
+    return false;
+  return ::hk::info(type).bits == 16 && a.type() == type &&
+         (!b.scale || b.result == type) && takesBytes(b) &&
+         operandAlignment(a, alignA) >= 16 && operandAlignment(b, alignB) >= 16;
+}
+
+/// What `shape` says of the codes that streamed_codes takes.
+static void describeStream(GemmPlan gemm, const ::hk::Target &target,
+                           int64_t alignA, int64_t alignB,
+                           ::hk::GemmShapeClass &shape) {
+  bool nibbles = shape.codes && takesWordsOfScales(gemm, shape.operand);
+  if (!nibbles && !streamsBytes(gemm, target, shape.operand, alignA, alignB))
+    return;
+  GemmOperand b = gemm.operand(GemmSide::Rhs);
+  shape.streamedBits = nibbles ? 4 : 8;
+  shape.streamedK = tensorType(gemm.matmul.getLhs())
+                        .getDimSize(gemm.matmul.getLhsDim(MatmulDim::K));
+  if (shape.scaled)
+    shape.streamedGroup = ::hk::kBlockScaleB.depth;
+  else if (b.scaleK)
+    shape.streamedGroup = b.kBlock;
+  shape.streamedInF32 =
+      !nibbles && b.scale &&
+      (b.type() != ::hk::DType::I8 || shape.operand != ::hk::DType::BF16 ||
+       typeOfElements(b.scale) != ::hk::DType::BF16);
 }
 
 ::hk::GemmShapeClass mlir::hk::shapeClassOf(GemmPlan gemm,
@@ -444,7 +501,7 @@ static bool takesWordsOfScales(GemmPlan gemm, ::hk::DType type) {
     shape.elementsB = b.type();
   }
   shape.codes = codesVerdict(gemm, target, alignA, alignB).accepted();
-  shape.streamedCodes = shape.codes && takesWordsOfScales(gemm, shape.operand);
+  describeStream(gemm, target, alignA, alignB, shape);
   shape.powersOfCodes = shape.codes && hasPowers(b);
   if (shape.codes)
     shape.codesDepth = tensorType(gemm.matmul.getLhs())

@@ -44,7 +44,7 @@ constexpr RowRange kFlightRanges[] = {
 constexpr RowRange kSm90Ranges[] = {
     {8, 1},     {16, 16},     {32, 32},     {64, 64},          {128, 96},
     {512, 384}, {1024, 1024}, {2048, 2048}, {kUnbounded, 4096}};
-/// Of groups and of 4-bit codes, measured with these.
+/// Of groups and of codes, measured with these.
 constexpr RowRange kSm90OtherRanges[] = {
     {8, 1},    {16, 16},   {32, 32},          {64, 64},
     {128, 96}, {512, 384}, {kUnbounded, 4096}};
@@ -70,9 +70,9 @@ ArrayRef<RowRange> rangesOfRows(const ::hk::Target &target,
                                 const ::hk::GemmShapeClass &shape) {
   if (target.arch == ::hk::Arch::Host)
     return kHostRanges;
-  if (shape.bulk || shape.codes)
-    return shape.grouped || shape.codes ? ArrayRef(kSm90OtherRanges)
-                                        : ArrayRef(kSm90Ranges);
+  if (shape.bulk || shape.codes || shape.streamedBits != 0)
+    return shape.bulk && !shape.grouped ? ArrayRef(kSm90Ranges)
+                                        : ArrayRef(kSm90OtherRanges);
   if (hasTileOf(::hk::GemmLoop::RegisterCells, target, shape))
     return kCellRanges;
   if (::hk::flightCalibration(target))
@@ -393,7 +393,8 @@ private:
     if (groups)
       groups->setGrid(launch, target, tile.bm, grid);
     grid.z = launch.multiply(launch.product(batches()), grid.z);
-    if (tile.loop == ::hk::GemmLoop::Skinny)
+    if (tile.loop == ::hk::GemmLoop::Skinny ||
+        tile.loop == ::hk::GemmLoop::StreamedCodes)
       grid.x = launch.multiply(grid.x, tile.cluster);
     if (tile.loop == ::hk::GemmLoop::SkinnyCodes && !groups) {
       // As many clusters as the chip holds; each takes tile after tile.

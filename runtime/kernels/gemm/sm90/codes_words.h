@@ -1,11 +1,11 @@
-//===- codes_words.h - Scales of 4-bit codes for all of k -*- C++ -*-===//
+//===- codes_words.h - Scales of 4-bit codes of a block's k -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the codes of a block's only tile are decoded with, for all of k, as
+// What the codes of a block's only tile are decoded with, for its part of k, as
 // words in LDS: CodesWords has one for a row and group of k, scale and bias of
 // PairScale of 16 bits each; PowerWords one for a row and four powers of two,
 // as they lie in memory. The threads read them once, in the order in which they
@@ -28,6 +28,11 @@
 
 namespace hk {
 
+/// The elements of k of a block, which begin with a stage.
+struct PartOfK {
+  int begin, end;
+};
+
 /// The words of a tile, WORDS a row, and how Threads threads share them. Rows
 /// and strides have 32 bits, as what the copy engine takes.
 template <class P, GemmTile T, int Threads, int WORDS> class WordsOfRows {
@@ -47,9 +52,11 @@ protected:
 
   const GemmArgs &args;
   u8 *lds;
+  int k1;
   int word = threadId() % kColumns, first = threadId() / kColumns;
 
-  HK_MEM WordsOfRows(const GemmArgs &args, u8 *lds) : args(args), lds(lds) {}
+  HK_MEM WordsOfRows(const GemmArgs &args, u8 *lds, PartOfK part)
+      : args(args), lds(lds), k1(part.end) {}
 
   /// The row of B that row r % T.bn of the tile is; of columns that do not
   /// exist that of the last one, whose sums nobody stores.
@@ -71,9 +78,8 @@ protected:
     return reinterpret_cast<u32 *>(lds) + row * kPitch + of;
   }
 
-  /// Four neighbouring words at a time, of which `words` of a row exist (a
-  /// multiple of four): ask(row of B, first word) gives what make() makes the
-  /// words of.
+  /// Four neighbouring words at a time, up to the four with the last of `words`
+  /// of a row: ask(row of B, first word) gives what make() makes the words of.
   template <class Raw, class Ask, class Make>
   HK_MEM void keepFours(i64 col0, int words, Ask ask, Make make) const {
     constexpr int fours = WORDS / 4, all = T.bn * fours;
@@ -108,18 +114,23 @@ private:
   HK_MEM u32 unusual() const { return ldsAddress(lds) + kBytes - 16; }
 };
 
-template <class Decode, int Depth>
+/// Groups of `group` elements (0: all) in `depth` elements of k from a multiple
+/// of `stage` on.
+constexpr int groupsIn(int group, int depth, int stage) {
+  if (group == 0)
+    return 1;
+  return (depth + group - 1) / group + (stage % group == 0 ? 0 : 1);
+}
+template <class P, GemmTile T>
 inline constexpr int kGroupsOf =
-    Decode::kDepth == 0
-        ? 1
-        : (Depth + Decode::kDepth - 1) / (Decode::kDepth ? Decode::kDepth : 1);
+    groupsIn(P::B::Decode::kDepth, T.bk,
+             T.cluster > 1 ? streamedDepth(info(P::B::kMem).bits) : 0);
 
 template <class P, GemmTile T, int Threads>
-class CodesWords : public WordsOfRows<P, T, Threads,
-                                      kGroupsOf<typename P::B::Decode, T.bk>> {
+class CodesWords : public WordsOfRows<P, T, Threads, kGroupsOf<P, T>> {
   using B = typename P::B;
   using Decode = typename B::Decode;
-  using Base = WordsOfRows<P, T, Threads, kGroupsOf<Decode, T.bk>>;
+  using Base = WordsOfRows<P, T, Threads, kGroupsOf<P, T>>;
   static constexpr bool kZeros = Decode::kHasZeros;
 
 public:
@@ -130,7 +141,9 @@ public:
     return true;
   }());
 
-  HK_MEM CodesWords(const GemmArgs &args, u8 *lds) : Base(args, lds) {}
+  HK_MEM CodesWords(const GemmArgs &args, u8 *lds, PartOfK part)
+      : Base(args, lds, part),
+        group0(Decode::kDepth == 0 ? 0 : part.begin / depth()) {}
 
   template <bool Usual> HK_MEM void read(i64 col0) const {
     bool usual = true;
@@ -142,8 +155,8 @@ public:
     u32 scales[Base::kEach] = {}, zeros[Base::kEach] = {},
         shifts[Base::kEach] = {};
     const GemmArgs &args = this->args;
-    int group = this->word;
-    if (i64(group) * Decode::kDepth < args.k)
+    int group = group0 + this->word;
+    if (i64(group) * Decode::kDepth < this->k1)
       this->forEach(col0, [&](int i, u32 row) {
         scales[i] = *global<const u16>(args.b.decode.data +
                                        indexOf(args.b.decode, row, group) * 2);
@@ -162,7 +175,7 @@ public:
   HK_MEM bool isUsual() const { return !kInPlace || Base::isUsual(); }
   template <bool Usual> HK_MEM auto of(int unit, int r) const {
     int k = unit * kCodesDepth + laneId() % 4 * 32;
-    u32 word = *this->entry(r, Decode::kDepth == 0 ? 0 : k / depth());
+    u32 word = *this->entry(r, Decode::kDepth == 0 ? 0 : k / depth() - group0);
     // A scale for all of k does not end with it.
     if constexpr (Decode::kDepth == 0)
       word = k < this->args.k ? word : 0;
@@ -187,8 +200,10 @@ private:
   }
   static constexpr int depth() { return Decode::kDepth ? Decode::kDepth : 1; }
 
-  static constexpr bool kFours = kGroupsOf<Decode, T.bk> % 4 == 0 &&
-                                 Decode::kDepth != 0 && Decode::kRows == 1;
+  int group0;
+
+  static constexpr bool kFours =
+      kGroupsOf<P, T> % 4 == 0 && Decode::kDepth != 0 && Decode::kRows == 1;
   struct Four {
     u32x2 scales;
     u32 zeros;
@@ -197,7 +212,8 @@ private:
   HK_MEM bool areFours() const {
     const ScaleArgs &scales = this->args.b.decode, &zeros = this->args.b.zeros;
     bool are = scales.strideK == 1 && scales.data % 8 == 0 &&
-               scales.strideRow % 4 == 0 && this->args.k % (depth() * 4) == 0;
+               scales.strideRow % 4 == 0 && group0 % 4 == 0 &&
+               this->args.k % (depth() * 4) == 0;
     if constexpr (kZeros)
       are = are && zeros.strideK == 1 && zeros.data % 2 == 0 &&
             zeros.strideRow % 4 == 0;
@@ -206,8 +222,9 @@ private:
   template <bool Usual> HK_MEM void readFours(i64 col0, bool &usual) const {
     const ScaleArgs &from = this->args.b.decode, &zeros = this->args.b.zeros;
     this->template keepFours<Four>(
-        col0, int(this->args.k) / depth(),
-        [&](u32 row, u32 group) {
+        col0, (this->k1 + depth() - 1) / depth() - group0,
+        [&](u32 row, u32 word) {
+          u32 group = u32(group0) + word;
           u64 at = u64(row) * u32(from.strideRow * 2) + group * 2;
           Four four = {*global<const u32x2>(from.data + at), 0};
           if constexpr (kZeros)
@@ -240,7 +257,8 @@ class PowerWords : public WordsOfRows<P, T, Threads, T.bk / kCodesDepth> {
   static_assert(kCodesDepth == 4 * 32);
 
 public:
-  HK_MEM PowerWords(const GemmArgs &args, u8 *lds) : Base(args, lds) {}
+  HK_MEM PowerWords(const GemmArgs &args, u8 *lds, PartOfK part)
+      : Base(args, lds, part), unit0(part.begin / kCodesDepth) {}
 
   /// The words are the same for both.
   template <bool Usual> HK_MEM void read(i64 col0) const {
@@ -250,12 +268,12 @@ public:
     const ScaleArgs &from = args.b.decode;
     bool usual = true;
     if (from.strideK == 1 && (from.data | u64(from.strideRow)) % 16 == 0 &&
-        args.k % (4 * kCodesDepth) == 0) {
+        args.k % (4 * kCodesDepth) == 0 && unit0 % 4 == 0) {
       this->template keepFours<u32x4>(
-          col0, int(args.k) / kCodesDepth,
+          col0, (this->k1 + kCodesDepth - 1) / kCodesDepth - unit0,
           [&](u32 row, u32 word) {
-            return *global<const u32x4>(
-                from.data + u64(row) * u32(from.strideRow) + word * 4);
+            u64 at = u64(row) * u32(from.strideRow) + (u32(unit0) + word) * 4;
+            return *global<const u32x4>(from.data + at);
           },
           [&](const u32x4 &words) {
             usual = usual && PairPower<true>::holds(words[0] | words[1] |
@@ -264,9 +282,10 @@ public:
           });
       return this->say(usual);
     }
-    i64 left = (args.k + 31) / 32 - this->word * 4;
+    int group = (unit0 + this->word) * 4;
+    int left = (this->k1 + 31) / 32 - group;
     u32 count = left <= 0 ? 0 : left < 4 ? u32(left) : 4;
-    u64 data = from.data + u64(this->word * 4) * u64(from.strideK);
+    u64 data = from.data + u64(group) * u64(from.strideK);
     bool asWords =
         from.strideK == 1 && (from.data | u64(from.strideRow)) % 4 == 0;
     u32 words[Base::kEach] = {};
@@ -285,10 +304,12 @@ public:
     this->say(usual);
   }
   template <bool Usual> HK_MEM PairPower<Usual> of(int unit, int r) const {
-    return PairPower<Usual>(*this->entry(r, unit), laneId() % 4);
+    return PairPower<Usual>(*this->entry(r, unit - unit0), laneId() % 4);
   }
 
 private:
+  int unit0;
+
   /// `count` bytes from `at` on, `stride` apart.
   HK_MEM static u32 single(u64 at, u64 stride, u32 count) {
     u32 four = 0;
@@ -296,14 +317,6 @@ private:
         u32(*global<const u8>(at + g * stride)) << 8 * g;
     return four;
   }
-};
-
-template <class P, GemmTile T, int Threads, bool Powers> struct PickCodesWords {
-  using Type = CodesWords<P, T, Threads>;
-};
-template <class P, GemmTile T, int Threads>
-struct PickCodesWords<P, T, Threads, true> {
-  using Type = PowerWords<P, T, Threads>;
 };
 
 } // namespace hk
