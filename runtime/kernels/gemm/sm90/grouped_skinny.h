@@ -248,13 +248,15 @@ template <class Problem, class Groups, bool AsksAhead> struct GroupedSkinny {
                          const Epilogue &epilogue) {
     u32 columns = u32((args.n + P::kCols - 1) / P::kCols);
     letNextBegin();
-    const i32 *bounds = AsksAhead
-                            ? shared.bounds.bounds
-                            : reinterpret_cast<const i32 *>(groups.groups);
-    if constexpr (AsksAhead)
-      shared.bounds.keep(groups, true);
-    else
+    // All waves look for their tiles in them, and again for those of another
+    // group.
+    bool holds = AsksAhead || groups.count < kHeldBounds;
+    const i32 *bounds = holds ? shared.bounds.bounds
+                              : reinterpret_cast<const i32 *>(groups.groups);
+    if constexpr (!AsksAhead)
       waitForLast();
+    if (holds)
+      shared.bounds.keep(groups, AsksAhead);
     Tile tile;
     Step now;
     for (bool guesses = AsksAhead;; guesses = false) {
