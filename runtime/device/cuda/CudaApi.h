@@ -43,7 +43,10 @@ enum class CudaAttribute : int {
 };
 
 /// CUfunction_attribute.
-enum class CudaFunctionAttribute : int { MaxDynamicSharedBytes = 8 };
+enum class CudaFunctionAttribute : int {
+  MaxDynamicSharedBytes = 8,
+  PreferredSharedMemoryCarveout = 9
+};
 
 /// CUjit_option.
 enum class CudaJitOption : int {
@@ -152,6 +155,9 @@ enum class CudaCapture : int { None = 0 };
     (CudaHandle *, CudaHandle, const char *))                                  \
   X(cuFuncSetAttribute, "cuFuncSetAttribute",                                  \
     (CudaHandle, CudaFunctionAttribute, int))                                  \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor,                               \
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor",                             \
+    (int *, CudaHandle, int, size_t))                                          \
   X(cuLaunchKernelEx, "cuLaunchKernelEx",                                      \
     (const CudaLaunchConfig *, CudaHandle, void **, void **))                  \
   X(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",                          \

@@ -23,6 +23,10 @@ namespace {
 
 /// Dynamic shared memory that needs no opting in.
 constexpr uint32_t kDefaultSharedBytes = 48 * 1024;
+/// What the driver takes for a block; what all blocks of a unit may need to
+/// need little, and the share of a unit's shared memory that holds it.
+constexpr uint32_t kBlockSharedBytes = 1024, kLittleSharedBytes = 64 * 1024;
+constexpr int kLittleSharedPercent = 28;
 constexpr size_t kJitLogBytes = 16 * 1024;
 
 #define HK_CUDA(api, call, ...) (api).check((api).call(__VA_ARGS__), #call)
@@ -365,6 +369,28 @@ Status CudaDevice::query(void *stream, StreamState &state) {
   });
 }
 
+/// A unit divides its memory between shared memory and the L1 cache, which
+/// holds what loads have under way. With all of it shared memory a kernel that
+/// streams through registers takes up to 1.5 times as long, and so it does, it
+/// seems, behind one that needs much, where it says nothing. So all kernels
+/// whose blocks need little say so, the same of all: blocks of two shares do
+/// not stand beside each other (benchmarks/results/h200-moe.md).
+static Status preferCache(const CudaApi &api, const CudaKernel &kernel) {
+  int blocks = 0;
+  if (Status error =
+          HK_CUDA(api, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks,
+                  kernel.function, static_cast<int>(kernel.threads),
+                  static_cast<size_t>(kernel.sharedBytes)))
+    return error;
+  if (kernel.sharedBytes == 0 ||
+      blocks * uint64_t(kernel.sharedBytes + kBlockSharedBytes) >
+          kLittleSharedBytes)
+    return {};
+  return HK_CUDA(api, cuFuncSetAttribute, kernel.function,
+                 CudaFunctionAttribute::PreferredSharedMemoryCarveout,
+                 kLittleSharedPercent);
+}
+
 Status CudaDevice::loadKernel(const hk_kernel_abi &,
                               const hk_variant_abi &variant,
                               std::unique_ptr<LoadedKernel> &loaded) {
@@ -388,6 +414,8 @@ Status CudaDevice::loadKernel(const hk_kernel_abi &,
       return addContext(std::move(error),
                         "asking for " + std::to_string(variant.lds_dynamic) +
                             " bytes of shared memory");
+  if (Status error = preferCache(api, *result))
+    return error;
   loaded = std::move(result);
   return {};
 }

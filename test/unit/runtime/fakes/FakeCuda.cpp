@@ -13,6 +13,7 @@
 #include "FakeDriver.h"
 
 #include <cstdio>
+#include <set>
 
 using namespace hk::fake;
 
@@ -185,10 +186,25 @@ FAKE_EXPORT int cuModuleGetFunction(void **function, void *,
   return *function ? 0 : 500;
 }
 static void *largeFunction;
+/// Those that want most of a unit's shared memory to be its L1 cache.
+static std::set<void *> cachedFunctions;
 FAKE_EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
   NEED_CONTEXT;
+  if (attribute == 9) {
+    FAIL_IF(value <= 0 || value > 100, 1);
+    cachedFunctions.insert(function);
+    return 0;
+  }
   FAIL_IF(attribute != 8 || value > 232448, 1);
   largeFunction = function;
+  return 0;
+}
+FAKE_EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *,
+                                                            int threads,
+                                                            size_t) {
+  NEED_CONTEXT;
+  FAIL_IF(threads != 64, 1);
+  *blocks = 2;
   return 0;
 }
 struct LaunchAttribute {
@@ -250,6 +266,8 @@ FAKE_EXPORT int cuLaunchKernelEx(const LaunchConfig *config, void *function,
   FAIL_IF(extra || !parameters || !c.gx || c.gy != 1 || c.gz != 1, 1);
   FAIL_IF(c.bx != 64 || c.by != 1 || c.bz != 1, 1);
   FAIL_IF(c.shared > 49152 && function != largeFunction, 1);
+  bool needsLittle = c.shared > 0 && 2 * (c.shared + 1024) <= 65536;
+  FAIL_IF(needsLittle != (cachedFunctions.count(function) != 0), 1);
   // Programmatic stream serialization, which the kernels are made for.
   FAIL_IF(c.numAttributes != 1 || c.attributes->id != 6, 1);
   FAIL_IF(c.attributes->value != 1, 1);

@@ -101,7 +101,8 @@ constexpr hk_tensor_map_abi kAddMap[] = {{0,
                                           1}};
 #endif
 
-VARIANT(add, addRow, 0, 1, kAddMap)
+// So little that on CUDA the rest of a unit shall be its cache.
+VARIANT(add, addRow, 32, 1, kAddMap)
 // More dynamic shared memory on CUDA than needs no opting in.
 VARIANT(scale, scaleRow, 65536, 0, nullptr)
 VARIANT(trace, traceBlock, 32, 0, nullptr)
