@@ -296,6 +296,12 @@ HK_DEV void loadColumns(u32 from, u32 (&v)[4]) {
                : "memory");
 }
 
+/// blockCountX(), read where it stands: no register is kept for it.
+HK_DEV u32 freshBlockCountX() {
+  u32 count;
+  asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(count));
+  return count;
+}
 HK_DEV u32 clusterRank() {
   u32 rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));

@@ -10,7 +10,8 @@
 //    bits than f32.
 //  * Folded: a stage (128 elements of fp8) is summed in the instruction, stages
 //    in f32 registers, each times its scales if there are any. A thread owns
-//    two rows, so two scales of A and, of each 64 columns, one of B.
+//    two rows, so two scales of A and, of each 64 columns, one of B (of each 32
+//    where a tile begins at a multiple of 32).
 //
 //===----------------------------------------------------------------------===//
 
@@ -116,7 +117,11 @@ template <class Config> struct StraightSum {
 /// cost 7 %.
 template <class Config> struct FoldScales {
   using P = typename Config::P;
-  static constexpr int kParts = (Config::T.bn + 63) / 64, kAhead = 4;
+  /// Columns that have one scale of B wherever the tile begins, which is at a
+  /// multiple of its width.
+  static constexpr int kPart = Config::T.bn % 64 == 0 ? 64 : 32;
+  static constexpr int kParts = Config::T.bn / kPart, kAhead = 4;
+  static_assert(Config::T.bn % kPart == 0);
 
   Global<const float> a[2], b[2];
   /// Columns of the tile from here on, of a pair the other half, have the
@@ -171,10 +176,10 @@ template <class Config> struct FoldScales {
         nextB[h] = b[h][block];
     }
   }
-  /// The factors of a stage by row and by 64 columns.
+  /// The factors of a stage by row and by kPart columns.
   HK_MEM void take(float (&of)[2][kParts], float a0, float a1) const {
     HK_UNROLL for (int p = 0; p < kParts; ++p) {
-      float ofB = p * 64 < edge ? nextB[0] : nextB[1];
+      float ofB = p * kPart < edge ? nextB[0] : nextB[1];
       of[0][p] = a0 * ofB;
       of[1][p] = a1 * ofB;
     }
@@ -245,8 +250,8 @@ private:
         if (u == Scales::kAhead - 2)
           scales.fetchA(block + step + Scales::kAhead);
         land(reader, part);
-        HK_UNROLL for (int i = 0; i < kRegisters; ++i) d[i] =
-            __builtin_fmaf(float(part[i]), of[i / 2 % 2][i / 32], d[i]);
+        HK_UNROLL for (int i = 0; i < kRegisters; ++i) d[i] = __builtin_fmaf(
+            float(part[i]), of[i / 2 % 2][i / (Scales::kPart / 2)], d[i]);
       }
     }
   }

@@ -233,8 +233,13 @@ private:
     typename Boxes::Part v[kCount];
     boxes.compute(0, v);
     HK_UNROLL for (int j = 0; j < kCount; ++j) {
-      if (laneId() == 0)
-        waitStoresRead<1>();
+      // The last box of the tile before may be in either place.
+      if (laneId() == 0) {
+        if (j == 0)
+          waitStoresRead<0>();
+        else
+          waitStoresRead<1>();
+      }
       waveBarrier();
       store<Boxes>(rows, col, j, v[j]);
     }

@@ -8,9 +8,9 @@
 // Blocks that stay take as many tiles each, but in the last round, which lasts
 // as long as the others if one cluster has a tile. Where less than half of them
 // would have one, two clusters have half of its columns each: the same boxes of
-// A, half of those of B, an instruction of half the width. On an H100 a round
-// of half of Llama 3 70B's gate and up takes 100 us, and its last one has tiles
-// for 10 of 66 clusters.
+// A, half of those of B, an instruction of half the width, the same bits. On an
+// H100 a round of half of Llama 3 70B's gate and up takes 100 us, and its last
+// one has tiles for 10 of 66 clusters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,7 @@
 #include "kernels/gemm/sm90/accumulate.h"
 #include "kernels/gemm/sm90/box_epilogue.h"
 #include "kernels/gemm/sm90/bulk_loader.h"
+#include "kernels/gemm/sm90/slab_epilogue.h"
 
 namespace hk {
 
@@ -43,33 +44,39 @@ template <class Config> struct HalfConfig : Config {
   using Registers = typename Product::Registers;
 };
 
-/// Whether a kernel computes halves, with what is stored by `Results`: sums in
-/// the instruction, operands of 16 bits (8 were not tried), rows of B in an
-/// even number of boxes for each of its parts, and results in whole boxes that
-/// read nothing. Of pairs, whose tiles have the fewest columns; others would
-/// spill 16 bytes.
-template <class Config, class Sum, class Results>
+/// Whether results in slabs have a half's columns in whole passes, as wide as
+/// those of a tile, whose groups of columns they then hold, too.
+template <class Config>
+inline constexpr bool kHalvesSlabs =
+    !Config::P::kPair &&
+    bulkSlabColumns(Config::T.bn / 2) == bulkSlabColumns(Config::T.bn) &&
+    Config::T.bn / 2 % bulkSlabColumns(Config::T.bn) == 0;
+
+/// Whether a kernel computes halves, with what is stored by `Results`: rows of
+/// B in an even number of boxes for each of its parts, and nothing read where
+/// results go.
+template <class Config, class Results>
 inline constexpr bool kHasHalves =
-    __is_same(Sum, StraightSum<Config>) && info(Config::D).bits == 16 &&
-    __is_same(Results, BoxEpilogue<Config, false, false>) && Config::P::kPair &&
-    !Config::kColumnsOfB && Config::T.splitK == 1 && Config::T.bn == 256 &&
-    BulkRowsOfB<Config>::kBoxes % 2 == 0 && Config::P::kCols % 128 == 0;
+    (__is_same(Results, BoxEpilogue<Config, false, false>) ||
+     (__is_same(Results, SlabEpilogue<Config>) && kHalvesSlabs<Config>)) &&
+    !Config::kColumnsOfB && Config::T.splitK == 1 &&
+    BulkRowsOfB<Config>::kBoxes % 2 == 0 && Config::P::kCols % 32 == 0 &&
+    Config::P::kCols >= 128;
 
 /// Sums and stores half of a tile behind `reader`'s stage.
-template <class Config, class Tiles, class Epilogue>
+template <class Sum, class Results, class Config, class Tiles, class Epilogue>
 HK_MEM void consumeHalf(StageReader<Config> &reader, const Tiles &tiles,
-                        const WarpPlace &at, int warp, const GemmArgs &args,
-                        const TensorMap *maps, u8 *slab,
+                        const WarpPlace &at, const ScalePlace &scales, int warp,
+                        const GemmArgs &args, const TensorMap *maps, u8 *slab,
                         const Epilogue &epilogue) {
   using Half = HalfConfig<Config>;
   StageReader<Half> half = {reader.lds, reader.ring, reader.group};
   auto rows = tiles.rowsOf(at, warp * 16);
-  typename Half::Registers d;
-  StraightSum<Half>::run(half, args, at, {}, d);
+  typename Sum::Total d;
+  Sum::run(half, args, at, scales, d);
   reader.ring = half.ring;
   if (rows.any())
-    BoxEpilogue<Half, false, false>(half.lds, maps, warp)
-        .run(d, rows, at.col, args, slab, epilogue);
+    Results(half.lds, maps, warp).run(d, rows, at.col, args, slab, epilogue);
 }
 
 } // namespace hk

@@ -187,8 +187,11 @@ private:
     }
     if constexpr (requires { &Tiles::takeHalf; })
       if (WarpPlace at; tiles.takeHalf(at))
-        consumeHalf(reader, tiles, at, group * 4 + warp, args, maps, slab,
-                    epilogue);
+        consumeHalf<typename PickSum<HalfConfig<Config>>::Type,
+                    typename PickEpilogue<HalfConfig<Config>, Epilogue>::Type>(
+            reader, tiles, at,
+            scalesOf(tiles, tiles.rowsOf(at, group * 64 + warp * 16), at),
+            group * 4 + warp, args, maps, slab, epilogue);
     Sum::endTiles(group);
     results.finish();
   }

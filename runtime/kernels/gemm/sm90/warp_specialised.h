@@ -53,18 +53,19 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
     Schedule schedule;
     const GemmArgs &args;
     u32 rank;
-    u32 next, stride;
+    u32 next;
 
     HK_MEM WholeTiles(const Schedule &schedule, const GemmArgs &args, u32 rank,
                       u32 block)
-        : schedule(schedule), args(args), rank(rank), next(block / Cluster),
-          stride(blockCountX() / Cluster) {}
+        : schedule(schedule), args(args), rank(rank), next(block / Cluster) {}
+    /// Clusters of the launch, read when asked: a register less to keep.
+    HK_MEM static u32 clusters() { return freshBlockCountX() / Cluster; }
     HK_MEM bool take(WarpPlace &at) { return takeBefore(at, schedule.count()); }
     HK_MEM bool takeBefore(WarpPlace &at, u32 end) {
       if (next >= end)
         return false;
       TileWork work = schedule.at(next);
-      next += stride;
+      next += clusters();
       KRange k = rangeOfK<P>(args, work.matrix);
       int row = int((work.m * Cluster + rank) * T.bm);
       if constexpr (Fills) {
@@ -83,25 +84,38 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
     HK_MEM u64 scalesOfB(const WarpPlace &) const { return args.b.fold.data; }
   };
 
-  /// The same with halves of those that a last round would have few of.
+  /// The same with halves of those that a last round would have few of, in a
+  /// launch of as many clusters as the chip holds. Of tiles that are not pairs'
+  /// their number has to be known: registers for what depends on it would
+  /// spill.
   template <class Schedule, bool Fills>
   struct HalvedTiles : WholeTiles<Schedule, Fills> {
     using Whole = WholeTiles<Schedule, Fills>;
-    using Whole::args, Whole::next, Whole::schedule, Whole::stride;
+    using Whole::clusters, Whole::next, Whole::schedule;
+    static constexpr u32 kClusters = u32(residentClusters(kTarget, Cluster));
 
-    u32 end;
+    /// Asked once, so that all warps have the same answer.
+    bool counts;
 
     HK_MEM HalvedTiles(const Schedule &schedule, const GemmArgs &args, u32 rank,
                        u32 block)
-        : Whole(schedule, args, rank, block),
-          end(HalvedRound(schedule.count(), stride).first) {}
-    HK_MEM bool take(WarpPlace &at) { return Whole::takeBefore(at, end); }
+        : Whole(schedule, args, rank, block) {
+      u32 count = schedule.count();
+      counts = P::kPair || __builtin_constant_p(count);
+    }
+    HK_MEM HalvedRound round() const { return {schedule.count(), kClusters}; }
+    HK_MEM bool hasHalves() const { return counts && clusters() == kClusters; }
+    HK_MEM bool take(WarpPlace &at) {
+      return Whole::takeBefore(at,
+                               hasHalves() ? round().first : schedule.count());
+    }
     HK_MEM bool takeHalf(WarpPlace &at) {
-      HalvedRound round(schedule.count(), stride);
-      u32 half = next - round.first;
-      if (half >= round.halves)
+      if (!hasHalves())
         return false;
-      next = round.first + half / 2;
+      u32 half = next - round().first;
+      if (half >= round().halves)
+        return false;
+      next = round().first + half / 2;
       if (!Whole::take(at))
         return false;
       at.col += half % 2 * (P::kCols / 2);
@@ -142,9 +156,8 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
     auto schedule = scheduleOf(args, epilogue);
     using Schedule = decltype(schedule);
     using Results = typename PickEpilogue<Config, Epilogue>::Type;
-    using Tiles = typename PickTiles<
-        Schedule, kFillsTiles<Epilogue>,
-        kHasHalves<Config, typename Loop::Sum, Results>>::Type;
+    using Tiles = typename PickTiles<Schedule, kFillsTiles<Epilogue>,
+                                     kHasHalves<Config, Results>>::Type;
     Tiles tiles(schedule, args, rank, block.x);
     Loop::run(tiles, Loader(maps, lds, rank, args), args, maps, lds,
               shared.bytes, epilogue);
