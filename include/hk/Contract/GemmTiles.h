@@ -622,14 +622,15 @@ constexpr int64_t streamedSlice(const GemmTile &tile,
 
 /// A block has room for the scales of its part of k. With 16 rows fp4 and its
 /// powers take teams of four, which read A half as often (fp4 23.7 for 24.3 us
-/// on an H200, integers 21.2 for 21.4 where they do not spill). With 64 rows
-/// what scales along k fold takes too many registers.
+/// on an H200, integers 21.2 for 21.4 where they do not spill). What scales
+/// along k fold takes too many registers with 64 rows, and with 32 by 224.
 constexpr bool streamedCodesFits(const GemmTile &tile,
                                  const GemmShapeClass &shape) {
   if (shape.streamedBits == 0 || shape.group != 0)
     return false;
   int32_t members = shape.powersOfCodes && tile.bm == 16 ? 4 : 2;
-  return tile.wn == members && (tile.bm <= 32 || !shape.scaled) &&
+  bool folds = tile.bm <= 32 && tile.bm * tile.bn <= 32 * 128;
+  return tile.wn == members && (folds || !shape.scaled) &&
          gemmColumns(tile, shape.pair) % 8 == 0 &&
          (shape.streamedGroup == 0 || streamedSlice(tile, shape) <= tile.bk);
 }
