@@ -13,6 +13,7 @@ import random
 import sys
 import tempfile
 
+import blocks
 import graphs
 import runs
 
@@ -33,14 +34,20 @@ def calls(name, graph, seed):
         options = [f"--function={name}", f"--random={rng.randrange(1000)}", f"--data={rng.choice(DATA)}"]
         options += [numbers(value, tokens) for value in graph.args if value.numbers]
         if graph.dynamic:
-            options += [f"--dim={value.name[1:]}.{i}={tokens}"
-                        for value in graph.args for i, size in enumerate(value.shape) if size == "T"]
+            options += [f"--dim={value.name[1:]}.{i}={tokens * (1 if size == 'T' else size[1])}"
+                        for value in graph.args for i, size in enumerate(value.shape) if not isinstance(size, int)]
         yield " ".join(options)
+
+
+def make(seed, options):
+    if options.blocks:
+        return blocks.graph(seed, options.max_ops, options.blocks.split(","))
+    return graphs.graph(seed, max_ops=options.max_ops, products=not options.rowwise)
 
 
 def problems(folder, seeds, options, mode):
     """What is wrong with the graphs of these seeds, compiled and called together."""
-    made = {seed: graphs.graph(seed, max_ops=options.max_ops, products=not options.rowwise) for seed in seeds}
+    made = {seed: make(seed, options) for seed in seeds}
     text = "module {\n" + "".join(g.text(f"f{seed}") for seed, g in made.items()) + "}\n"
     lines = [line for seed, graph in made.items() for line in calls(f"f{seed}", graph, seed)]
     lines = [] if options.compile else lines
@@ -59,6 +66,7 @@ def main():
     parser.add_argument("--max-ops", type=int, default=10)
     parser.add_argument("--batch", type=int, default=10, help="graphs in one module")
     parser.add_argument("--rowwise", action="store_true", help="no products")
+    parser.add_argument("--blocks", help=f"blocks of models, of these kinds: {','.join(blocks.KINDS)}")
     parser.add_argument("--fused", action="store_true", help="not with a kernel per operator, too")
     parser.add_argument("--compile", action="store_true", help="no calls: quick, and for every target")
     parser.add_argument("--target", default="host")
@@ -77,7 +85,7 @@ def main():
     for seed in failed if options.keep else ():
         os.makedirs(options.keep, exist_ok=True)
         with open(f"{options.keep}/f{seed}.mlir", "w") as file:
-            file.write(graphs.module([seed], max_ops=options.max_ops, products=not options.rowwise))
+            file.write("module {\n" + make(seed, options).text(f"f{seed}") + "}\n")
     print(f"{options.seeds} graphs, {len(failed)} failures")
     return len(failed) != 0
 
