@@ -31,9 +31,6 @@ struct SeenKeys {
   std::vector<int64_t> positions; // in the sequence
   std::vector<int64_t> rows;      // of keys and values
   std::vector<Noisy> scores, factors;
-  /// Some key of the sequence in front of the range's end is not seen because
-  /// of its score.
-  bool hidden = false;
 };
 
 /// What the scores become: weights, each with its relative variance, and that
@@ -170,10 +167,8 @@ void Row::dropHidden() {
   for (size_t k = 0; k < seen.scores.size(); ++k) {
     const Noisy &score = seen.scores[k];
     if ((score.value == -kInf && score.sigma == 0) ||
-        (seesOne && isLowest(score))) {
-      seen.hidden = true;
+        (seesOne && isLowest(score)))
       continue;
-    }
     seen.positions[kept] = seen.positions[k];
     seen.rows[kept] = seen.rows[k];
     seen.scores[kept++] = seen.scores[k];
@@ -279,8 +274,7 @@ void Row::setEmpty(int64_t row, ResultBuilder &result,
     }
     lse->set(row, end);
   }
-  if (seen.hidden)
-    openSpecial(row, result);
+  openSpecial(row, result);
 }
 
 /// Element d of the value of seen key k.
@@ -394,7 +388,6 @@ LogicalResult Row::run(int64_t row, ResultBuilder &result, ResultBuilder *lse) {
     return failure();
   if (seen.scores.empty()) {
     setEmpty(row, result, lse);
-    openSpecial(row, result);
     return success();
   }
   w.top = p.sink ? p.sink->values[head] : -kInf;

@@ -270,13 +270,14 @@ int64_t RowPlan::tailedVec(const ::hk::Target &target) const {
 /// Whether each of the groups of `op` is whole vectors of its row.
 static bool hasGroupsOf(Operation *op, int64_t vec, DimName width) {
   auto isWhole = [&](int64_t group) {
-    return group != 0 && groupInRow(group, width) % vec == 0;
+    return groupInRow(group, width) % vec == 0;
   };
-  if (isa<QuantizeOp, QuantizeMxOp>(op))
-    return isWhole(reductionGroupOf(op));
+  if (int64_t group = reductionGroupOf(op))
+    return isWhole(group);
   auto dequantize = dyn_cast<DequantizeOp>(op);
   return dequantize && !dequantize.getZeroPoint() &&
          dequantize.getScale().getDefiningOp() &&
+         dequantize.getScaleGroup() != 0 &&
          isWhole(dequantize.getScaleGroup());
 }
 
