@@ -277,8 +277,7 @@ static bool hasGroupsOf(Operation *op, int64_t vec, DimName width) {
   auto dequantize = dyn_cast<DequantizeOp>(op);
   return dequantize && !dequantize.getZeroPoint() &&
          dequantize.getScale().getDefiningOp() &&
-         dequantize.getScaleGroup() != 0 &&
-         isWhole(dequantize.getScaleGroup());
+         dequantize.getScaleGroup() != 0 && isWhole(dequantize.getScaleGroup());
 }
 
 bool RowPlan::hasPlainRows(bool halves, int64_t groupVec) const {
