@@ -87,6 +87,10 @@ public:
          blocks * codes / (target.computeUnits * kCodesOfUnit),
          codes / (kCodesOfThread * ::hk::gemmThreads(target, tile))});
   }
+  bool streams(int64_t rows) const {
+    return quickestProduct(fused, target, rows).tile.loop !=
+           ::hk::GemmLoop::Blocks;
+  }
   double apart(int64_t rows) const {
     return decoding + quickestProduct(plain, target, rows).microseconds;
   }
@@ -125,6 +129,16 @@ std::optional<SplitPlan> mlir::hk::planDecoding(DequantizeOp op,
   }
   plan.candidates = {{1, model.inProduct(rows)}, {2, model.apart(rows)}};
   return plan;
+}
+
+bool mlir::hk::streamsCodes(MatmulOp product, const ::hk::Target &target,
+                            int64_t rows) {
+  auto op = product.getRhs().getDefiningOp<DequantizeOp>();
+  if (!op || isApart(op) || productOfCodes(op, target) != product)
+    return false;
+  DecodingModel model(op, product, target);
+  return model.isLegal() && model.streams(rows) &&
+         model.apart(rows) >= SplitPlan().worthwhile * model.inProduct(rows);
 }
 
 void mlir::hk::decodeApart(DequantizeOp op) {

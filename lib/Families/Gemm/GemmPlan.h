@@ -258,6 +258,10 @@ void splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder);
 std::optional<SplitPlan>
 planDecoding(DequantizeOp op, const ::hk::Target &target, SizeOf sizeOf);
 void decodeApart(DequantizeOp op);
+/// Whether `product`, of so many rows, decodes its right operand itself in a
+/// loop that streams codes. Clusters share k there, and slices of k would take
+/// the product to a loop that decodes slower.
+bool streamsCodes(MatmulOp product, const ::hk::Target &target, int64_t rows);
 /// A product as the model sees it.
 struct ModelledProduct {
   ::hk::GemmShapeClass shape;

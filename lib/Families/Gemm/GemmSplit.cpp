@@ -89,6 +89,7 @@ public:
 
   /// Whether every size that the model needs is static.
   bool isKnown() const { return known; }
+  int64_t rows() const { return size.m; }
   /// The number of rows, where that is all that is not.
   std::optional<TensorDim> unknownRows() const {
     if (known || !onlyRowsUnknown)
@@ -163,6 +164,8 @@ std::optional<SplitPlan> mlir::hk::planGemmSplit(MatmulOp op,
       (!ShapedType::isDynamic(k) && ::hk::filledSlices(k, 2) < 2))
     return std::nullopt;
   SplitModel model(op, target, sizeOf);
+  if (model.isKnown() && streamsCodes(op, target, model.rows()))
+    return std::nullopt;
   SplitPlan plan;
   plan.what = "k";
   // Thousands of rows of few columns have few tiles, too.

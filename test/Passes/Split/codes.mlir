@@ -33,13 +33,40 @@ func.func @few(%x: tensor<16x4096xbf16>, %w: tensor<28672x4096xf4E2M1FN>, %s: te
   return %y : tensor<16x28672xbf16>
 }
 
-// Blocks decode 8 bits so slowly that a few rows are enough.
+// Codes of 8 bits, too: few rows stream them, and no slices of k take those rows to another loop.
 // CHECK-LABEL: func.func @bytes
-// CHECK: hk.dequantize {{.*}} {hk.apart}
-func.func @bytes(%x: tensor<16x4096xbf16>, %w: tensor<4096x4096xi8>, %s: tensor<4096x1xbf16>) -> tensor<16x4096xbf16> {
-  %d = hk.dequantize %w, %s : tensor<4096x4096xi8>, tensor<4096x1xbf16> -> tensor<4096x4096xbf16>
-  %y = hk.matmul %x, %d transpose_b : tensor<16x4096xbf16>, tensor<4096x4096xbf16> -> tensor<16x4096xbf16>
+// CHECK-NOT: hk.apart
+// CHECK-NOT: k_slices
+// CHECK: return
+func.func @bytes(%x: tensor<16x14336xbf16>, %w: tensor<4096x14336xi8>, %s: tensor<4096x1xbf16>) -> tensor<16x4096xbf16> {
+  %d = hk.dequantize %w, %s : tensor<4096x14336xi8>, tensor<4096x1xbf16> -> tensor<4096x14336xbf16>
+  %y = hk.matmul %x, %d transpose_b : tensor<16x14336xbf16>, tensor<4096x14336xbf16> -> tensor<16x4096xbf16>
   return %y : tensor<16x4096xbf16>
+}
+
+// CHECK-LABEL: func.func @more_bytes
+// CHECK: hk.dequantize {{.*}} {hk.apart}
+func.func @more_bytes(%x: tensor<256x14336xbf16>, %w: tensor<4096x14336xi8>, %s: tensor<4096x1xbf16>) -> tensor<256x4096xbf16> {
+  %d = hk.dequantize %w, %s : tensor<4096x14336xi8>, tensor<4096x1xbf16> -> tensor<4096x14336xbf16>
+  %y = hk.matmul %x, %d transpose_b : tensor<256x14336xbf16>, tensor<4096x14336xbf16> -> tensor<256x4096xbf16>
+  return %y : tensor<256x4096xbf16>
+}
+
+// -----
+
+// Slices of k, which would pay for bf16 weights, would take some rows of codes to a loop that
+// decodes slower: versions have them only where codes are decoded apart.
+// CHECK-LABEL: func.func @nibbles(
+// CHECK-NOT: func.func @nibbles__
+// CHECK: func.func @nibbles__up_to_352(
+// CHECK-NOT: slices
+// CHECK: func.func @nibbles__up_to_512(
+// CHECK-NEXT: hk.dequantize {{.*}} {hk.apart}
+// CHECK-NEXT: hk.matmul {{.*}} k_slices
+func.func @nibbles(%x: tensor<?x14336xbf16>, %w: tensor<4096x14336xi4>, %s: tensor<4096x112xbf16>) -> tensor<?x4096xbf16> {
+  %d = hk.dequantize %w, %s group 128 : tensor<4096x14336xi4>, tensor<4096x112xbf16> -> tensor<4096x14336xbf16>
+  %y = hk.matmul %x, %d transpose_b : tensor<?x14336xbf16>, tensor<4096x14336xbf16> -> tensor<?x4096xbf16>
+  return %y : tensor<?x4096xbf16>
 }
 
 // -----
