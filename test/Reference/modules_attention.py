@@ -98,8 +98,9 @@ dense(M, "keys_wider", "bf16", (1, 20, 4, 80), (1, 37, 2, 80), (1, 37, 2, 40), f
 
 
 def cached(module, function, kinds, heads, own, size, blocks, rows, lens, bounds, entries, scale, extra=(), layout=None,
-           lse=False, missing=True, sequence=lambda b, n, length: {}, dense_queries=False, behind=(), **mask):
-    """Queries of ragged sequences over the rows of a cache [blocks, rows, own, size]."""
+           lse=False, missing=True, sequence=lambda b, n, length: {}, dense_queries=False, after=None, **mask):
+    """Queries of ragged sequences over the rows of a cache [blocks, rows, own, size]; `after`: what the graph makes of
+    the result."""
     q = normal(kinds, bounds[-1] + (0 if dense_queries else 3), heads, size)
     k, v = (normal(kinds, blocks, rows, own, size) for _ in "kv")
     table = np.stack([rng.permutation(blocks)[:entries] for _ in lens]).astype(i32)
@@ -118,7 +119,8 @@ def cached(module, function, kinds, heads, own, size, blocks, rows, lens, bounds
     if not dense_queries:
         inputs.append(np.array(bounds, i32))
     o, l = (x.reshape(len(lens), -1, *x.shape[1:]) if dense_queries else x for x in (o, l))
-    compare(module, function, inputs + [np.array(lens, i32), table, *extra], [to(kinds, o), f32(l)] if lse else to(kinds, o))
+    made = after(o) if after else to(kinds, o)
+    compare(module, function, inputs + [np.array(lens, i32), table, *extra], [made, f32(l)] if lse else made)
 
 
 def chunks(x):
@@ -163,6 +165,9 @@ def tree_bias(b, n, length):
 cached(M, "qq_bias", "bf16", 8, 2, 64, 24, 16, LENS, BOUNDS, 5, 0.125, [tree], causal=True, sequence=tree_bias)
 cached(M, "chunked_caches", "bf16", 8, 2, 64, 24, 16, LENS, BOUNDS, 5, 0.125, layout=(chunks, value_chunks), causal=True)
 cached(M, "decode", "bf16", 64, 8, 64, 24, 16, [130, 0, 33], [0, 1, 2, 3], 9, 0.125, causal=True, dense_queries=True)
+gate = normal("bf16", 40, 4, 1)
+cached(M, "gated", "bf16", 4, 2, 32, 24, 16, LENS, BOUNDS, 5, 0.125, [gate], causal=True,
+       after=lambda o: to("f16", to("f16", o) * to("bf16", 1 / (1 + np.exp(-np.float64(gate))))))
 
 # pa_decode.
 M = "pa_decode"
