@@ -36,9 +36,10 @@ template <int RowBytes> struct RowBanks {
 template <int RowBytes> HK_DEV int swizzleChunk(int row, int chunk) {
   using Banks = RowBanks<RowBytes>;
   // Of the 16 lanes that gfx950 serves together those in even rows differ in
-  // bits 1, 2 and 4 of the row as they do in bits 1 to 3; reads across rows of
-  // a fragment, whose bit 3 is a constant, need fewer addresses so.
-  if constexpr (Banks::kApart == 2 && Banks::kMask == 7)
+  // bits 1, 2 and 4 of the row as they do in bits 1 to 3; reads across long
+  // rows of a fragment, whose bit 3 is a constant, need fewer addresses so.
+  if constexpr (Banks::kApart == 2 && Banks::kMask == 7 &&
+                Banks::kChunks > Banks::kLine)
     return chunk ^ ((row / 2 % 4) | (row / 16 % 2 * 4));
   return chunk ^ ((row / Banks::kApart) & Banks::kMask);
 }
