@@ -558,13 +558,19 @@ class Blocks(graphs.Graph):
         heads, kv = self.rng.choice(((1, 1), (2, 1), (4, 2), (3, 3), (8, 1)))
         return heads, kv, self.rng.choice((8, 16, 32, 64, 64, 128, 20))
 
-    def attend(self):
+    def heads_of_tokens(self):
+        """Numbers of heads and their size; queries, keys and values of some tokens. None without tokens."""
         x = self.tokens_of()
         if not x:
+            return None
+        sizes = self.head_sizes()
+        return sizes, self.projections(x, *sizes, self.real_type())
+
+    def attend(self):
+        made = self.heads_of_tokens()
+        if not made:
             return
-        heads, kv, d = self.head_sizes()
-        element = self.real_type()
-        q, k, v = self.projections(x, heads, kv, d, element)
+        (heads, kv, d), (q, k, v) = made
         words, types = "", ""
         if self.chance(0.4):
             cu = self.argument((self.rng.choice((2, 4)),), "i32", "bounds")
@@ -580,12 +586,10 @@ class Blocks(graphs.Graph):
 
     def attend_cache(self):
         """New tokens are written into pages, which the attention then reads."""
-        x = self.tokens_of()
-        if not x:
+        made = self.heads_of_tokens()
+        if not made:
             return
-        heads, kv, d = self.head_sizes()
-        element = self.real_type()
-        q, k, v = self.projections(x, heads, kv, d, element)
+        (heads, kv, d), (q, k, v) = made
         narrow = self.rng.choice(FLOATS8) if self.chance(0.3) else None
         slots = self.argument(("T",), "i32", f"iota:{self.rng.choice((-1, 0, 5))}")
         caches = []

@@ -212,6 +212,31 @@ static LogicalResult logSoftmax(Node &node) {
   return node.result(0, result);
 }
 
+/// The index of the first of the largest elements of each row of `x`.
+static FailureOr<Tensor> placesOfLargest(Node &node, const Tensor &x) {
+  Shape shape = x.shape;
+  shape.back() = 1;
+  HK_TRY(valueType, node.type(x.dtype, shape));
+  HK_TRY(indexType, node.type(kInt64, shape));
+  auto op = TopkOp::create(node.b, node.loc, TypeRange{valueType, indexType},
+                           x.value, TieRule::lowest_index, TopkOrder::by_value);
+  return Tensor{op.getIndices(), kInt64, shape};
+}
+
+/// 1 at the first of the largest elements along a dim, 0 elsewhere.
+static LogicalResult hardmax(Node &node) {
+  HK_TRY(x, node.realTensor(0));
+  HK_TRY(rows, rowsOf(node, x, -1));
+  HK_TRY(largest, placesOfLargest(node, rows.x));
+  HK_TRY(places, node.places(rows.x, x.rank() - 1, kInt64));
+  HK_TRY(hot, node.compare(ComparePredicate::eq, places, largest));
+  HK_TRY(one, node.scalar(1, x.dtype));
+  HK_TRY(zero, node.scalar(0, x.dtype));
+  HK_TRY(made, node.select(hot, one, zero));
+  HK_TRY(result, node.transpose(made, rows.swap));
+  return node.result(0, result);
+}
+
 /// The index of the first of the largest elements of `x`, or of the smallest.
 template <bool smallest> static LogicalResult argmax(Node &node) {
   if (failed(node.only("select_last_index", 0,
@@ -228,15 +253,8 @@ template <bool smallest> static LogicalResult argmax(Node &node) {
     HK_TRY(negated, node.unary<NegOp>(ordered));
     ordered = negated;
   }
-  Shape shape = ordered.shape;
-  shape.back() = 1;
-  HK_TRY(valueType, node.type(ordered.dtype, shape));
-  HK_TRY(indexType, node.type(kInt64, shape));
-  auto op =
-      TopkOp::create(node.b, node.loc, TypeRange{valueType, indexType},
-                     ordered.value, TieRule::lowest_index, TopkOrder::by_value);
-  HK_TRY(made,
-         node.transpose(Tensor{op.getIndices(), kInt64, shape}, rows.swap));
+  HK_TRY(largest, placesOfLargest(node, ordered));
+  HK_TRY(made, node.transpose(largest, rows.swap));
   if (keep)
     return node.result(0, made);
   Shape dropped = made.shape;
@@ -254,6 +272,7 @@ ArrayRef<Operator> mlir::hk::importer::formulaOperators() {
       {"", "Mish", 18, 1, 1, mish, ""},
       {"", "HardSwish", 14, 1, 1, hardSwish, ""},
       {"", "Shrink", 9, 1, 1, shrink, ""},
+      {"", "Hardmax", 13, 1, 1, hardmax, ""},
       {"", "Softsign", 1, 1, 1, softsign, ""},
       {"", "ThresholdedRelu", 10, 1, 1, thresholdedRelu, ""},
       {"", "Sign", 9, 1, 1, sign, ""},

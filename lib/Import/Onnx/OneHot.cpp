@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// OneHot and Hardmax: places along a dim are compared with an index.
+// Places along a new dim are compared with an index.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,35 +67,10 @@ static LogicalResult oneHot(Node &node) {
   return node.result(0, made);
 }
 
-/// 1 at the first of the largest elements along a dim, 0 elsewhere.
-static LogicalResult hardmax(Node &node) {
-  HK_TRY(x, node.realTensor(0));
-  HK_TRY(axis, node.axis(node.integer("axis", -1), x.rank()));
-  SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(0, x.rank()));
-  std::swap(swap[axis], swap.back());
-  HK_TRY(rows, node.transpose(x, swap));
-  Shape shape = rows.shape;
-  shape.back() = 1;
-  HK_TRY(valueType, node.type(x.dtype, shape));
-  HK_TRY(indexType, node.type(kInt64, shape));
-  auto op =
-      TopkOp::create(node.b, node.loc, TypeRange{valueType, indexType},
-                     rows.value, TieRule::lowest_index, TopkOrder::by_value);
-  HK_TRY(places, node.places(rows, rows.rank() - 1, kInt64));
-  HK_TRY(hot, node.compare(ComparePredicate::eq, places,
-                           Tensor{op.getIndices(), kInt64, shape}));
-  HK_TRY(one, node.scalar(1, x.dtype));
-  HK_TRY(zero, node.scalar(0, x.dtype));
-  HK_TRY(made, node.select(hot, one, zero));
-  HK_TRY(result, node.transpose(made, swap));
-  return node.result(0, result);
-}
-
 ArrayRef<Operator> mlir::hk::importer::oneHotOperators() {
   static const Operator table[] = {
       {"", "OneHot", 11, 3, 3, oneHot,
        "integer indices, a depth known at import"},
-      {"", "Hardmax", 13, 1, 1, hardmax, ""},
   };
   return table;
 }
