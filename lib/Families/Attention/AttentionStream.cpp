@@ -29,7 +29,7 @@ static bool holdsGroups(int64_t pageRows) {
 
 Verdict mlir::hk::checkStream(AttentionOp op, const ::hk::AttentionShape &shape,
                               const ::hk::Target &target) {
-  if (target.arch != ::hk::Arch::Gfx942 && target.arch != ::hk::Arch::Gfx950)
+  if (!::hk::hasAttentionStream(target.arch))
     return Verdict::refuse(Reason::UnsupportedShape,
                            "only gfx942 and gfx950 have such a loop");
   if (::hk::info(shape.type).bits != 16)

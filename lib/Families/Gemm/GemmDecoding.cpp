@@ -94,6 +94,9 @@ public:
   double apart(int64_t rows) const {
     return decoding + quickestProduct(plain, target, rows).microseconds;
   }
+  bool paysApart(int64_t rows) const {
+    return apart(rows) < SplitPlan().worthwhile * inProduct(rows);
+  }
 
 private:
   const ::hk::Target &target;
@@ -122,7 +125,7 @@ std::optional<SplitPlan> mlir::hk::planDecoding(DequantizeOp op,
     plan.forMany = true;
     rows = kManyRows;
     for (int64_t few = kStepOfRows; few <= kManyRows; few += kStepOfRows)
-      if (model.apart(few) < plan.worthwhile * model.inProduct(few)) {
+      if (model.paysApart(few)) {
         plan.limit = few - kStepOfRows;
         break;
       }
@@ -137,8 +140,7 @@ bool mlir::hk::streamsCodes(MatmulOp product, const ::hk::Target &target,
   if (!op || isApart(op) || productOfCodes(op, target) != product)
     return false;
   DecodingModel model(op, product, target);
-  return model.isLegal() && model.streams(rows) &&
-         model.apart(rows) >= SplitPlan().worthwhile * model.inProduct(rows);
+  return model.isLegal() && model.streams(rows) && !model.paysApart(rows);
 }
 
 void mlir::hk::decodeApart(DequantizeOp op) {

@@ -18,9 +18,7 @@
 #include "kernels/attention/running_softmax.h"
 #include "kernels/attention/tile_blocks.h"
 #include "kernels/device/attention/fragments.h"
-#if defined(__gfx942__) || defined(__gfx950__)
-#include "kernels/device/attention/stream_cdna.h"
-#endif
+#include "kernels/device/attention/stream.h"
 
 namespace hk {
 
@@ -33,12 +31,10 @@ template <AttentionSpec S, bool Stream, class InLds>
 struct PickMatrixFragments {
   using Type = InLds;
 };
-#if defined(__gfx942__) || defined(__gfx950__)
 template <AttentionSpec S, class InLds>
 struct PickMatrixFragments<S, true, InLds> {
   using Type = StreamFragments<S.type, S.kType, S.vType, S.headDim, S.valueDim>;
 };
-#endif
 
 /// What a block agrees on: sizes, what is multiplied, the layout of LDS, how
 /// tiles are copied and how far ahead.

@@ -112,6 +112,14 @@ HK_DEV Vec<i32, V> roundQuotients(Vec<float, V> q, float scale, float limit) {
   return nearestInt<V>(q);
 }
 
+/// Defined where generated code stores so: on gfx942 and gfx950.
+namespace detail {
+/// pack of what exceeds no limit of D but by a rounding.
+template <DType D, int V> HK_DEV Packed<D, V> packWithin(Carrier<D, V> v);
+/// pack of integers that nearestInt made.
+template <DType D, int V> HK_DEV Packed<D, V> packNearest(Vec<i32, V> x);
+} // namespace detail
+
 #if defined(__gfx942__) || defined(__gfx950__)
 namespace detail {
 /// encode4 of what is within the limits of D.
@@ -131,7 +139,7 @@ template <DType D, int V> HK_DEV Packed<D, V> packWithin(Carrier<D, V> v) {
       f32x4{v[4 * w], v[4 * w + 1], v[4 * w + 2], v[4 * w + 3]});
   return bitCast<Packed<D, V>>(words);
 }
-/// pack of integers that nearestInt made; what that took off is put back.
+/// What nearestInt took off is put back.
 template <DType D, int V> HK_DEV Packed<D, V> packNearest(Vec<i32, V> x) {
   static_assert(D == DType::I8 && V % 4 == 0);
   auto bits = bitCast<Vec<u32, V>>(x) + 0x4B400000u;

@@ -123,7 +123,6 @@ HK_DEV void storeQuotients(Global<Storage<D>> p, i64 i, TailLanes<REST> lanes,
   storeBits<D, V, ALIGN>(
       p, i, lanes, areNumbers(scale) ? packNumbers<D, V>(v) : pack<D, V>(v));
 }
-#if defined(__gfx942__) || defined(__gfx950__)
 template <DType D, int V, int ALIGN, int REST>
 HK_DEV void storeNearest(Global<Storage<D>> p, i64 i, TailLanes<REST> lanes,
                          Carrier<D, V> v) {
@@ -139,7 +138,6 @@ HK_DEV void storeWithin(Global<Storage<D>> p, i64 i, TailLanes<REST> lanes,
   else
     store<D, V, ALIGN>(p, i, lanes, v);
 }
-#endif
 
 } // namespace hk
 
