@@ -40,7 +40,7 @@ def test_operator():
 
 def test_attribute():
     text = refusal(lambda x: x.pow(2.5))
-    assert "aten.pow.Tensor_Scalar" in text and "exponent 2.5: hk has 0.5, 1, 2 and 3" in text
+    assert "aten.pow.Tensor_Scalar" in text and "exponent 2.5: hk has -1, -0.5, 0.5" in text
     # Of a model of tokens it is refused before, as tokens see each other there.
     text = refusal(lambda x: torch.softmax(x, 1))
     assert "model.layers.1.mlp.act_fn (Activation): tokens see others there" in text

@@ -13,6 +13,8 @@ UNARY = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p",
          "floor": "floor", "reciprocal": "reciprocal"}
 BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "max",
           "minimum": "min"}
+ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
+POWERS = "-1, -0.5, 0.5, 1, 2, 3 and 4"
 COMPARE = {"eq", "ne", "lt", "le", "gt", "ge"}
 IDENTITY = {"alias", "clone", "contiguous", "detach", "dropout", "lift_fresh_copy",
             "lift_fresh", "expand_copy", "_assert_tensor_metadata"}
@@ -70,23 +72,28 @@ def lower(b: Builder, name: str, result: Result, args: tuple, kwargs: dict) -> t
     if name in BINARY:
         return _binary(b, result, BINARY[name], *args, **kwargs)
     if name in COMPARE:
-        # Truth values have no order.
-        x = b.cast(args[0], "i8") if args[0].element == "i1" else args[0]
-        y = operand(b, args[1], x.element)
-        y = b.cast(y, "i8") if y.element == "i1" else y
-        if x.element != y.element and x.element[0] == y.element[0] == "i":
-            x, y = b.cast(x, "i64"), b.cast(y, "i64")
-        return b.elementwise("compare", [x, y], result.shape, "i1", predicate=name)
+        return _compare(b, result, name, *args)
     raise UnsupportedModel("hk has no operator for it; take it out of the model, or write it with "
                            "supported ones (docs/models.md)")
 
 
+def _compare(b: Builder, result: Result, predicate: str, x: Value, y: typing.Any) -> Value:
+    """In the type that holds both: integers beside a real number are compared as f32."""
+    # Truth values have no order.
+    x, y = (b.cast(v, "i8") if isinstance(v, Value) and v.element == "i1" else v for v in (x, y))
+    if isinstance(y, float) and x.element[0] == "i":
+        x = b.cast(x, "f32")
+    y = operand(b, y, x.element)
+    if x.element != y.element and "i" in (x.element[0], y.element[0]):
+        element = next((v.element for v in (x, y) if v.element[0] != "i"), "i64")
+        x, y = b.cast(x, element), b.cast(y, element)
+    return b.elementwise("compare", [x, y], result.shape, "i1", predicate=predicate)
+
+
 def _binary(b: Builder, result: Result, op: str, x: typing.Any, y: typing.Any, *,
-            alpha: float = 1, rounding_mode: str | None = None) -> Value:
+            alpha: float = 1) -> Value:
     if result.element == "i1" and isinstance(x, Value) and isinstance(y, Value):
         return HANDLERS["logical_and" if op in ("mul", "min") else "logical_or"](b, result, x, y)
-    if rounding_mode is not None:
-        raise UnsupportedModel(f"rounding_mode={rounding_mode} has no hk operator")
     if (op == "add" and type(y) is int and y == 0 and x.element == result.element
             and x.element[0] == "i"):
         return x
@@ -133,11 +140,12 @@ def _pow(b: Builder, result: Result, x: typing.Any, exponent: typing.Any) -> Val
         return b.unary("exp2", exponent, result.element)
     if isinstance(exponent, Value):
         raise UnsupportedModel("pow with a tensor as exponent: hk has 2 to a tensor of real numbers, "
-                               "and the exponents 0.5, 1, 2 and 3")
-    if exponent == 0.5:
-        return b.unary("sqrt", x)
-    if exponent not in (1, 2, 3):
-        raise UnsupportedModel(f"pow with exponent {exponent}: hk has 0.5, 1, 2 and 3")
+                               f"and the exponents {POWERS}")
+    x = b.cast(x, result.element) if x.element[0] == "i" else x
+    if exponent in ROOTS and result.element[0] != "i":
+        return b.unary(ROOTS[exponent], x)
+    if exponent not in (1, 2, 3, 4):
+        raise UnsupportedModel(f"pow with exponent {exponent}: hk has {POWERS}")
     y = x
     for _ in range(int(exponent) - 1):
         y = b.elementwise("binary", [y, x], result.shape, result.element, op="mul")
@@ -172,10 +180,14 @@ def _softplus(b: Builder, result: Result, x: Value, beta: float = 1, threshold: 
 def _clamp(b: Builder, result: Result, x: Value, low: typing.Any = None,
            high: typing.Any = None, *, min: typing.Any = None,  # noqa: A002
            max: typing.Any = None) -> Value:  # noqa: A002
+    if x.element[0] == "i":
+        x = b.cast(x, result.element)
     for op, limit in (("max", low if low is not None else min),
                       ("min", high if high is not None else max)):
         if limit is not None:
-            x = b.elementwise("binary", [x, operand(b, limit, x.element)], result.shape,
+            limit = operand(b, limit, x.element)
+            limit = b.cast(limit, x.element) if x.element[0] == "i" else limit
+            x = b.elementwise("binary", [x, limit], result.shape,
                               result.element, op=op)
     return x
 
@@ -207,13 +219,6 @@ def _where(b: Builder, result: Result, c: Value, x: typing.Any, y: typing.Any) -
 @handles("masked_fill")
 def _masked_fill(b: Builder, result: Result, x: Value, mask: Value, value: typing.Any) -> Value:
     return _where(b, result, mask, value, x)
-
-
-@handles("to", "_to_copy", "type_as", "float", "half", "bfloat16")
-def _to(b: Builder, result: Result, x: Value, *_: object, **__: object) -> Value:
-    if result.element == "i8" and x.element[0] != "i":
-        x = b.cast(x, "i32")  # PyTorch cuts the fraction off; to i8 hk rounds.
-    return b.cast(x, result.element)
 
 
 # ---- products
@@ -352,15 +357,6 @@ def _reduced(b: Builder, result: Result, kind: str, x: Value, dims: typing.Any, 
     return made
 
 
-@handles("sum")
-def _sum(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim: bool = False,
-         **_: object) -> Value:
-    if x.element[0] == "i":  # Exact below 2^24.
-        wide = _reduced(b, Result(result.shape, "f32"), "sum", b.cast(x, "f32"), dims, keepdim)
-        return b.cast(wide, result.element)
-    return _reduced(b, result, "sum", x, dims, keepdim)
-
-
 @handles("amax")
 def _amax(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim: bool = False
           ) -> Value:
@@ -393,7 +389,8 @@ def _number_of(b: Builder, size: Size) -> Value | int:
 def _cumsum(b: Builder, result: Result, x: Value, dim: int, **_: object) -> Value:
     x = b.full(x)
     text = f" dim {_dim(dim, len(x.shape))}"
-    return b.value("cumsum", x.stored, result.element, x=x.ssa, tx=x.type, attributes=text)
+    return b.value("cumsum", x.stored, result.element, kind="inclusive", x=x.ssa, tx=x.type,
+                   attributes=text)
 
 
 @handles("embedding")

@@ -3,8 +3,9 @@
 import typing
 
 from ..errors import UnsupportedModel
-from ._aten import Result, _cat, _expand, handles
+from ._aten import Result, _cat, handles
 from ._builder import Builder, Size, Value, product
+from ._integers import inverted, masked
 from ._mlir import number
 
 
@@ -32,11 +33,6 @@ def _ones(b: Builder, result: Result, *_: object, **__: object) -> Value:
 @handles("scalar_tensor")
 def _scalar(b: Builder, result: Result, value: float, **_: object) -> Value:
     return _filled(b, result, value)
-
-
-@handles("copy")
-def _copy(b: Builder, result: Result, x: Value, given: Value, *_: object) -> Value:
-    return _expand(b, result, b.cast(given, x.element))
 
 
 @handles("repeat")
@@ -112,6 +108,8 @@ def _bits(b: Builder, x: Value) -> Value:
 def _logic(op: str) -> typing.Callable[..., Value]:
     def handler(b: Builder, result: Result, x: Value, y: Value) -> Value:
         if result.element != "i1":
+            if op == "mul":
+                return masked(b, result, x, y)
             raise UnsupportedModel("logic on the bits of integers; hk has it on truth values")
         made = b.elementwise("binary", [_bits(b, x), _bits(b, y)], result.shape, "i8", op=op)
         return b.elementwise("compare", [made, b.constant(0, "i8")], result.shape, "i1",
@@ -127,6 +125,6 @@ handles("logical_xor", "bitwise_xor", "__xor__")(_logic("sub"))
 @handles("logical_not", "bitwise_not")
 def _not(b: Builder, result: Result, x: Value) -> Value:
     if result.element != "i1":
-        raise UnsupportedModel("logic on the bits of integers; hk has it on truth values")
+        return inverted(b, result, x)
     return b.elementwise("compare", [_bits(b, x), b.constant(0, "i8")], result.shape, "i1",
                          predicate="eq")

@@ -111,9 +111,24 @@ def _var(x: torch.Tensor, dim: list | None = None, *, correction: float | None =
         1 / max(count - (1 if correction is None else correction), 0))
 
 
-@formula_of(aten.amin.default)
-def _amin(x: torch.Tensor, dim: list, keepdim: bool = False) -> torch.Tensor:
-    return -(-x).amax(dim, keepdim)
+def _turned(x: torch.Tensor) -> torch.Tensor:
+    """In the other order. The negative of the least integer is itself."""
+    return -x if x.is_floating_point() else ~x
+
+
+@formula_of(aten.amin.default, wide=False)
+def _amin(x: torch.Tensor, dim: list = (), keepdim: bool = False) -> torch.Tensor:
+    return _turned(_turned(x).amax(dim, keepdim))
+
+
+@formula_of(aten.max.default, wide=False)
+def _largest(x: torch.Tensor) -> torch.Tensor:
+    return x.amax(list(range(x.dim())))
+
+
+@formula_of(aten.min.default, wide=False)
+def _least(x: torch.Tensor) -> torch.Tensor:
+    return _amin(x, list(range(x.dim())))
 
 
 @formula_of(aten.any.default, aten.any.dim, aten.any.dims, wide=False)
@@ -125,15 +140,15 @@ def _any(x: torch.Tensor, dim: typing.Any = (), keepdim: bool = False) -> torch.
 def _argmax(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
     if dim is None:
         x, dim = x.reshape(-1), 0
-    if not x.is_floating_point():  # Exact below 2^24.
-        x = x.float()
+    if not x.is_floating_point():
+        x = (x == x.amax(dim, keepdim=True)).float()
     found = torch.topk(x, 1, dim)[1]
     return found if keepdim else found.squeeze(dim)
 
 
 @formula_of(aten.argmin.default, wide=False)
 def _argmin(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
-    return _argmax(-x, dim, keepdim)
+    return _argmax(_turned(x), dim, keepdim)
 
 
 @formula_of(aten.var_mean.correction, wide=False)
@@ -152,8 +167,16 @@ def _flip(x: torch.Tensor, dims: list) -> torch.Tensor:
 
 @formula_of(aten.max.dim, wide=False)
 def _max(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    if not x.is_floating_point():
+        return x.amax(dim, keepdim), _argmax(x, dim, keepdim)
     value, place = torch.topk(x, 1, dim)
     return (value, place) if keepdim else (value.squeeze(dim), place.squeeze(dim))
+
+
+@formula_of(aten.min.dim, wide=False)
+def _min(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    value, place = _max(_turned(x), dim, keepdim)
+    return _turned(value), place
 
 
 # ---- norms over other dims than the last

@@ -7,7 +7,7 @@ import typing
 import torch
 
 from ..errors import UnsupportedModel
-from . import _aten, _fill, _routing, _sdpa  # noqa: F401 - registers handlers
+from . import _aten, _fill, _integers, _routing, _sdpa  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
 from ._convolutions import resizing
@@ -495,6 +495,8 @@ class Lowering:
             if not isinstance(value, Value):
                 raise UnsupportedModel(f"result '{name}' is {output}, which is no tensor; hk's "
                                        "functions return tensors, so leave it out (a wrapper)")
+            if value.element == "i32":  # Of a place, which PyTorch has as int64.
+                value = self.builder.cast(value, element_of(output.meta["val"].dtype))
             made.append(self.builder.full(value))
         return self._text(made)
 

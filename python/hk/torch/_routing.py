@@ -98,6 +98,9 @@ def _topk(b: Builder, result: list, x: Value, k: int, dim: int = -1, largest: bo
     if not largest or dim not in (-1, len(x.shape) - 1):
         raise UnsupportedModel(f"topk over dim {dim}, largest={largest}; hk has the largest of "
                                "the last dim")
+    if x.element[0] == "i":
+        raise UnsupportedModel("topk of integers; hk has that of real numbers: convert them before, "
+                               "which f32 does exactly up to 2^24")
     x = b.last_stored_last(x)
     indices = b.writer.fresh("chosen")
     shape = (*x.stored[:-1], k)
