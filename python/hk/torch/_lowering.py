@@ -10,6 +10,7 @@ from ..errors import UnsupportedModel
 from . import _aten, _fill, _integers, _routing, _sdpa  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
+from ._complex import Complex, Parts, has_complex
 from ._convolutions import resizing
 from ._mlir import ELEMENT_TYPES, SPELLING, Writer, distance_region, number, seen_region, tensor_type
 from ._quantised import PACKED, Quantised
@@ -124,8 +125,12 @@ class Lowering:
         self.values[name] = value._replace(stored=shape, shape=shape)
         return self.values[name]
 
-    def _weight(self, source: str, tensor: torch.Tensor) -> Value:
+    def _weight(self, source: str, tensor: torch.Tensor) -> typing.Any:
         """A reference to a weight; a scalar becomes a constant."""
+        if tensor.is_complex():
+            parts = (("real", tensor.real), ("imag", tensor.imag))
+            return Complex(*(self._weight(f"{source}.{name}", part.float().contiguous())
+                             for name, part in parts))
         element = element_of(tensor.dtype)
         if tensor.dim() == 0:
             return self.builder.constant(tensor.item(), element)
@@ -217,6 +222,9 @@ class Lowering:
             raise UnsupportedModel("a weight whose columns are in an order of their own (desc_act) "
                                    "that is no linear layer's; import with --widen-weights")
         self.builder.hint = _hint(node)
+        if has_complex(value) or any(isinstance(a, Complex) for a in (*args, *kwargs.values())):
+            shape = tuple(_size(s) for s in value.shape)
+            return Parts(self.builder, name, shape, self._weight).lower(args, kwargs)
         result = _result(value)
         if name == "hk.attention":
             return self._attention(result, *args)
@@ -259,8 +267,12 @@ class Lowering:
         """Whether a node's value is the same in every call, and no weight's."""
         if node.op == "placeholder":
             return node.name in self.program.graph_signature.inputs_to_lifted_tensor_constants
-        return (isinstance(node.target, torch._ops.OpOverload) and bool(node.all_input_nodes)
-                and all(n in self.fixed for n in node.all_input_nodes))
+        if not isinstance(node.target, torch._ops.OpOverload):
+            return False
+        counted = _name_of(node.target) == "arange" and all(
+            isinstance(a, (int, float)) for a in node.args)
+        return counted or (bool(node.all_input_nodes)
+                           and all(n in self.fixed for n in node.all_input_nodes))
 
     def _moved(self, node: torch.fx.Node) -> list[str]:
         """The weights of a convolution that are moved at import: all that a node is computed of."""
@@ -492,6 +504,9 @@ class Lowering:
         for name, output in zip(self.signature.results, given, strict=True):
             self.builder.hint = name
             value = self._argument(output)
+            if isinstance(value, Complex):
+                raise UnsupportedModel(f"result '{name}' is of complex numbers, which hk's functions do "
+                                       "not return; return torch.view_as_real of it")
             if not isinstance(value, Value):
                 raise UnsupportedModel(f"result '{name}' is {output}, which is no tensor; hk's "
                                        "functions return tensors, so leave it out (a wrapper)")
@@ -504,6 +519,8 @@ class Lowering:
         try:
             return self._call(node)
         except UnsupportedModel as error:
+            if node in self.fixed:
+                return self._weight(f"hk.{node.name}", self._folded(node))
             raise UnsupportedModel(f"{where(node)}: {node.target}: {error}") from None
         except (TypeError, KeyError) as error:
             raise UnsupportedModel(f"{where(node)}: {node.target}: hk's import does not take its "
