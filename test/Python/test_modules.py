@@ -63,6 +63,25 @@ def test_values_by_type():
         logarithms=lambda x: torch.logaddexp(x, -x)), rows(7, 33))
 
 
+def test_gather_along_any_dim():
+    """Also of fewer places than there are rows, of one place of a token, of what repeats."""
+    places = torch.randint(0, 3, (3, 2, 4), generator=torch.Generator().manual_seed(1))
+    imported(Of(
+        tokens=lambda x: x.gather(1, places), first=lambda x: x.gather(0, places),
+        last=lambda x: x.gather(-1, places[:2, :1]), fewer=lambda x: x.gather(1, places[:2, :, :3]),
+        each=lambda x: x.gather(1, places[:, :, 0].unsqueeze(-1).repeat(1, 1, 4)),
+        same=lambda x: x.gather(1, places[:1, :, :1].expand(2, -1, 3)),
+        repeated=lambda x: x[:1].expand(3, 5, 4).gather(1, places)), rows(3, 5, 4), dynamic=False)
+
+
+def test_a_check_without_numbers_says_so():
+    """The module gives NaN one precision up, where everything would be right."""
+    module = Of(y=lambda x: x + (float("nan") if x.dtype == torch.float64 else 1.0))
+    graph = hk.torch.export_module(module, (rows(3, 8),))
+    report = hk.torch.check(module, graph, threads=1)
+    assert report.vacuous and "THE CHECK SHOWS NOTHING" in str(report)
+
+
 def test_numbers_are_not_rounded():
     """PyTorch's product of bf16 and 0.3 is that of 0.3, not of bf16's 0.30078125."""
     graph = imported(Of(y=lambda x: 0.3 * x), rows(7, 33), dtype=torch.bfloat16)

@@ -476,11 +476,19 @@ def _gathered(b: Builder, result: Result, x: Value, dim: int, rows: Value) -> Va
 @handles("gather")
 def _gather(b: Builder, result: Result, x: Value, dim: int, ids: Value) -> Value:
     dim = _dim(dim, len(x.shape))
+    for d, (size, taken) in enumerate(zip(x.shape, ids.shape, strict=True)):
+        if d != dim and size != taken:
+            x = b.sliced(x, d, 0, taken)
     if not set(ids.order) - {dim} and ids.order:  # The same places everywhere.
         return _gathered(b, result, x, dim, ids._replace(
             shape=ids.stored, dims=(0,)))
     if dim != len(x.shape) - 1:
-        raise UnsupportedModel(f"gather along dim {dim}; hk has the last one")
+        order = [*(d for d in range(len(x.shape)) if d != dim), dim]
+        x, ids = (v._replace(shape=tuple(v.shape[d] for d in order),
+                             dims=tuple(v.dims[d] for d in order)) for v in (x, ids))
+        made = _gather(b, Result(ids.shape, result.element), x, len(order) - 1, ids)
+        back = [order.index(d) for d in range(len(order))]
+        return made._replace(shape=result.shape, dims=tuple(made.dims[d] for d in back))
     if x.order == (len(x.shape) - 1,):  # Every row is the same one.
         return _embedding(b, result, x._replace(shape=x.stored, dims=(0,)), ids)
     x, ids = b.full(x), b.full(ids)

@@ -69,8 +69,9 @@ class Report(typing.NamedTuple):
 
     @property
     def vacuous(self) -> bool:
-        """Results of zeros would be within the bound, too."""
-        return self.bound >= self.largest > 0
+        """Results of zeros would be within the bound, too; it is infinite where the model gives
+        numbers in one of both types only."""
+        return self.bound > 0 and self.bound >= self.largest
 
     def _nothing_shown(self) -> list[str]:
         if not self.vacuous:
