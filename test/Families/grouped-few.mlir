@@ -15,7 +15,7 @@ func.func @token(%x: tensor<?x14336xbf16>, %w: tensor<8x4096x14336xbf16>, %bound
 }
 
 // Up to 16 rows to a group stream their codes; more are multiplied by warpgroups, which decode them
-// in registers: they need addresses, no tensor maps, and no block shares rows of A.
+// in registers: codes come from addresses, rows of A by a tensor map, and no block shares them.
 // CHECK-LABEL: hk.kernel @grouped_matmul_0 gemm
 // CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, {{.*}}loop = skinny_codes>
 // CHECK: hk.variant @v1 #hk.gemm_tile<bm = 16, {{.*}}loop = skinny_codes>
@@ -27,7 +27,7 @@ func.func @token(%x: tensor<?x14336xbf16>, %w: tensor<8x4096x14336xbf16>, %bound
 // TEXT: Product_v2 = SwappedCodes<GemmProblem<
 // TEXT-NEXT: Operand<DType::BF16, true, 16>
 // TEXT-NEXT: Operand<DType::F4E2M1FN, true, 16, Scaled<DType::F8E8M0FNU, 1, 32, DType::BF16>>
-// TEXT: HK_EARLY_KERNEL({{.*}}_v2,
+// TEXT: HK_MAPPED_KERNEL({{.*}}_v2, {{[0-9]+}}, 1, 
 func.func @codes(%x: tensor<?x2880xbf16>, %w: tensor<128x2880x2880xf4E2M1FN>, %s: tensor<128x2880x90xf8E8M0FNU>, %bounds: tensor<129xi32>) -> tensor<?x2880xbf16> {
   %y = hk.grouped_matmul %x, %w scales (none, %s) bounds %bounds transpose_b : tensor<?x2880xbf16>, tensor<128x2880x2880xf4E2M1FN> scales (none, tensor<128x2880x90xf8E8M0FNU>) groups tensor<129xi32> -> tensor<?x2880xbf16>
   return %y : tensor<?x2880xbf16>

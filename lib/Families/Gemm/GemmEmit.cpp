@@ -91,7 +91,9 @@ private:
     return ::hk::isGroupedSkinny(podOf(tileOf(variant)));
   }
   /// Whether tensor maps describe its operands.
-  bool isMapped(VariantOp variant) { return mapsOperands(tileOf(variant)); }
+  bool isMapped(VariantOp variant) {
+    return mapsOperands(kernel, tileOf(variant));
+  }
 
   /// Columns the epilogue handles at a time.
   int vectorWidth() {
@@ -326,7 +328,7 @@ private:
       os << ", " << groupProblemText(gemm.grouped());
       if (isBlocks(variant) && !gemm.groupsK())
         os << ", " << textOf(tile.getLoop()).name;
-      if (isMapped(variant))
+      if (isMapped(variant) && !::hk::isSwappedCodes(podOf(tile)))
         os << ", " << tile.getCluster();
       if (isGroupedSkinny(variant) ||
           podOf(tile).loop == ::hk::GemmLoop::SkinnyCodes)

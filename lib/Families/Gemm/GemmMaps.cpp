@@ -107,10 +107,12 @@ private:
 };
 } // namespace
 
-bool mlir::hk::mapsOperands(GemmTileAttr tile) {
+bool mlir::hk::mapsOperands(KernelOp kernel, GemmTileAttr tile) {
   GemmLoop loop = tile.getLoop();
-  if (::hk::isGroupedSkinny(podOf(tile)) || ::hk::isSwappedCodes(podOf(tile)))
+  if (::hk::isGroupedSkinny(podOf(tile)))
     return false;
+  if (::hk::isSwappedCodes(podOf(tile)))
+    return !describeGemm(kernel).operand(GemmSide::Lhs).gathered;
   return loop == GemmLoop::warp_specialised || loop == GemmLoop::skinny ||
          loop == GemmLoop::streamed_codes || loop == GemmLoop::swapped;
 }
@@ -193,7 +195,7 @@ static SmallVector<hk_tensor_map_abi> streamedMaps(KernelOp kernel,
 SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
                                                         GemmTileAttr tile) {
   GemmPlan gemm = describeGemm(kernel);
-  if (!mapsOperands(tile))
+  if (!mapsOperands(kernel, tile))
     return {};
   if (tile.getLoop() == GemmLoop::streamed_codes)
     return streamedMaps(kernel, tile);
@@ -220,6 +222,9 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
     result.push_back(
         maps.build(argument(lhs), lhs, dims.row, matrix, tile.getBk(),
                    gemm.grouped() ? ::hk::kGroupBoxRows : tile.getBm()));
+  // Codes come by threads there.
+  if (::hk::isSwappedCodes(podOf(tile)))
+    return result;
   if (gemm.operand(GemmSide::Rhs).isKContiguous())
     result.push_back(maps.build(argument(rhs), rhs, op.getRhsDim(MatmulDim::N),
                                 matrixB, tile.getBk(), rowsB));

@@ -289,8 +289,8 @@ BlockArgument matrixInBoxes(KernelOp kernel);
 int64_t leastSentByGemm(KernelOp kernel, const ::hk::Target &target);
 /// Whether variants with `tile` send the result to the other rank.
 bool sendsBoxes(KernelOp kernel, GemmTileAttr tile);
-/// Whether the loop of a tile reads its operands through tensor maps.
-bool mapsOperands(GemmTileAttr tile);
+/// Whether the loop of a tile reads operands through tensor maps.
+bool mapsOperands(KernelOp kernel, GemmTileAttr tile);
 /// Maps of A, unless an order names its rows, B and, if the engine stores it,
 /// the result and what is read where it is stored; of a loop that has them.
 SmallVector<hk_tensor_map_abi> gemmTensorMaps(KernelOp kernel,

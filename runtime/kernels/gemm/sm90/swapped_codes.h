@@ -92,7 +92,8 @@ private:
     HK_NO_UNROLL for (int step = 0; step < at.steps; ++step) {
       lds.full(ring.stage).wait(ring.phase);
       // What threads have copied, the tensor cores see behind a fence.
-      publishToCopies();
+      if constexpr (Groups::kGathered)
+        publishToCopies();
       u64 a = operandDescriptor(lds.stageA(ring.stage));
       HK_UNROLL for (int half = 0; half < kHalves; ++half) {
         Codes own = read(step, half);
@@ -191,19 +192,20 @@ template <class Problem, class Groups> struct SwappedCodes {
   static constexpr GemmTile T = Config::T;
   static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1);
 
+  /// The map of A, where no order names its rows.
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
-                         BlockId block, Shared &shared,
+                         const TensorMap *maps, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
     Layout lds(shared);
-    begin(lds);
+    begin(maps, lds);
     GroupTilesOf<Config, Groups> tiles(args, groups, block.x);
     int group = threadId() / kWarpgroup;
     constexpr int own = Loader::kRegisters,
                   others = registersBeside(own, Config::kGroups);
     if (group == Config::kGroups) {
       giveRegisters<own>();
-      Loader loader(lds, args, groups);
+      Loader loader(maps, lds, args, groups);
       for (WarpPlace at; tiles.take(at);)
         loader.fill(at);
       loader.finish();
@@ -216,9 +218,19 @@ template <class Problem, class Groups> struct SwappedCodes {
     }
   }
 
+  template <class Epilogue>
+  HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
+                         BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
+    static_assert(Groups::kGathered);
+    run(args, groups, nullptr, block, shared, epilogue);
+  }
+
 private:
-  HK_MEM static void begin(const Layout &lds) {
+  HK_MEM static void begin(const TensorMap *maps, const Layout &lds) {
     if (threadId() == 0) {
+      if constexpr (!Groups::kGathered)
+        maps[0].prefetch();
       HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
         lds.full(s).init(Loader::kArrivals);
         lds.empty(s).init(Config::kGroups * 4);

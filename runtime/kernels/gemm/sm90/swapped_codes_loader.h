@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the copying warpgroup of swapped_codes.h brings, all by copies of 16
-// bytes a lane: rows of A as gathered_loader.h does, no more of them than there
-// are; codes of B as they lie in memory; and the powers of eight stages at
-// once, as what they cost is the number of requests. A row's powers begin
-// anywhere, so the 32 bytes around them come.
+// What the copying warpgroup of swapped_codes.h brings: rows of A, no more of
+// them than there are, by the copy engine or, where an order names them, as
+// gathered_loader.h does; by copies of 16 bytes a lane codes of B as they lie
+// in memory, and the powers of eight stages at once, as what they cost is the
+// number of requests. A row's powers begin anywhere, so the 32 bytes around
+// them come.
 //
 //===----------------------------------------------------------------------===//
 
@@ -131,12 +132,50 @@ template <class Config> struct CodesOfTile {
   }
 };
 
+/// Rows of A of a stage, which an order names.
+template <class Config, class Groups, bool Gathered = Groups::kGathered>
+struct RowsOfCodes : RowsByThread<Config, Groups> {
+  static constexpr int kArrivals = 0;
+
+  HK_MEM RowsOfCodes(const TensorMap *, const GemmArgs &args,
+                     const GroupArgs &groups)
+      : RowsByThread<Config, Groups>(args, groups) {}
+  HK_MEM void fill(const WarpPlace &at, int k, u32 stage, LdsBarrier) const {
+    this->copy(k, stage, at.end - at.row);
+  }
+};
+/// Rows that lie as their groups do: one thread asks for boxes of them.
+template <class Config, class Groups>
+struct RowsOfCodes<Config, Groups, false> {
+  static constexpr int kArrivals = 1;
+  const TensorMap *maps;
+  int thread = threadId() % kWarpgroup;
+
+  HK_MEM RowsOfCodes(const TensorMap *maps, const GemmArgs &, const GroupArgs &)
+      : maps(maps) {}
+  HK_MEM void begin(const WarpPlace &) const {}
+  HK_MEM void fill(const WarpPlace &at, int k, u32 stage,
+                   LdsBarrier full) const {
+    if (thread != 0)
+      return;
+    constexpr int kMost = Config::T.bm / kGroupBoxRows;
+    int boxes = (at.end - at.row + kGroupBoxRows - 1) / kGroupBoxRows;
+    boxes = boxes < kMost ? boxes : kMost;
+    full.expect(u32(boxes * kGroupBoxRows * Config::kRow));
+    for (int i = 0; i < boxes; ++i)
+      loadBox(stage + u32(i * kGroupBoxRows * Config::kRow), maps[0], full,
+              BoxPlace{k, at.row + i * kGroupBoxRows, 0});
+  }
+  HK_MEM void finish() const { waitAllCopies(); }
+};
+
 template <class Config, class Groups> struct SwappedCodesLoader {
+  using Rows = RowsOfCodes<Config, Groups>;
   /// With fewer its own spill.
   static constexpr int kRegisters = 80;
   static constexpr int kThreads = kWarpgroup;
   /// A thread arrives with its copies, and with what it has stored itself.
-  static constexpr int kArrivals = 2 * kThreads;
+  static constexpr int kArrivals = 2 * kThreads + Rows::kArrivals;
   static constexpr int kChunks = Config::kChunks, kSpan = Config::kSpan;
   static constexpr int kRowsAtOnce = kThreads / kChunks;
   static constexpr int kItems = Config::T.bn / kRowsAtOnce;
@@ -144,16 +183,17 @@ template <class Config, class Groups> struct SwappedCodesLoader {
   typename Config::Layout lds;
   const GemmArgs &args;
   const GroupArgs &groups;
-  RowsByThread<Config, Groups> a;
+  Rows a;
   typename Config::Ring ring;
   /// Stages and spans of powers until now, and the last stage of the span
   /// before the last.
   int stages = 0, spans = 0,
       lastOfSpan[2] = {-Config::kStages, -Config::kStages};
 
-  HK_MEM SwappedCodesLoader(const typename Config::Layout &lds,
+  HK_MEM SwappedCodesLoader(const TensorMap *maps,
+                            const typename Config::Layout &lds,
                             const GemmArgs &args, const GroupArgs &groups)
-      : lds(lds), args(args), groups(groups), a(args, groups) {}
+      : lds(lds), args(args), groups(groups), a(maps, args, groups) {}
 
   /// Asks for all stages of a tile.
   HK_MEM void fill(const WarpPlace &at) {
@@ -163,13 +203,13 @@ template <class Config, class Groups> struct SwappedCodesLoader {
     CodesOfTile<Config> b(args, groups, at);
     u32 rows[kItems];
     HK_UNROLL for (int i = 0; i < kItems; ++i) rows[i] = b.rowOf(rowOfItem(i));
-    int count = at.end - at.row;
     for (int step = 0; step < at.steps; ++step) {
       // The first round finds all stages empty.
       lds.empty(ring.stage).wait(ring.phase ^ 1);
       if (step % kSpan == 0)
         askPowers(b, at, step);
-      a.copy(at.k0 + step * Config::T.bk, lds.stageA(ring.stage), count);
+      a.fill(at, at.k0 + step * Config::T.bk, lds.stageA(ring.stage),
+             lds.full(ring.stage));
       askCodes(b, rows, at.k0 + i64(step) * Config::T.bk + chunk() * 32);
       arriveAfterCopies(lds.full(ring.stage));
       lds.full(ring.stage).arrive();
