@@ -1,7 +1,8 @@
 """Which bounds of speed hold on the GPU that made these records.
 
-  gates.py RECORDS..  reads what `gemm.py time`, `codes.py`, `attention.py time`, `moe.py time`
-                      (JSON, a line per case) and `ranks.py` (OUT.json) wrote in one run, and
+  gates.py RECORDS..  reads what `gemm.py time`, `codes.py`, `attention.py time`, `moe.py time`,
+                      `ordered.py run` (JSON, a line per case, of its output) and `ranks.py`
+                      (OUT.json) wrote in one run, and
                       prints a table: work, what was measured, its bound, whether it holds
 
 A bound is what this project set itself for a Hopper chip. Work without a record is listed as
@@ -87,6 +88,11 @@ def experts(case):
         yield f"experts {name} tokens, of the faster peer", lambda n=name: peer(case[n]), 1.2, False
         yield (f"experts {name} tokens, of the dense product's rate",
                lambda n=name: case[n]["hk_TFLOPs"] / case[n]["dense_TFLOPs"], 0.85, False)
+        yield (f"experts {name} tokens, of what bytes and that product allow",
+               lambda n=name: case[n]["least_us"] / case[n]["hk_us"], 0.85, False)
+    for tokens in (1, 64, 4096):
+        yield (f"three layers of Qwen3's experts, {tokens} tokens, of torch.compile",
+               lambda t=tokens: case[f"q {t}"]["torch"] / case[f"q {t}"]["ordered"], 1.2, False)
 
 
 def ranks(case):
@@ -117,7 +123,7 @@ def read(paths):
             continue
         for row in map(json.loads, filter(lambda line: line.startswith("{"), text.splitlines())):
             if "tokens" in row:
-                case[f"{row['product']} {row['tokens']}"] = row
+                case[f"{row.get('product') or row['name']} {row['tokens']}"] = row
             elif "module" in row:
                 case[f"{row['module']} {row['rows']}"] = row
             elif "copy_TBps" in row:

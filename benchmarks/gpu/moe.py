@@ -24,7 +24,8 @@ Per line: the error of each side relative to f32 sums per expert, and medians of
 that follow each other, the sides in turns: of up to 64 tokens of a graph of calls with four
 routings. dense: torch's product of as many rows and one matrix, without gather and gate. Rates:
 TFLOP/s, and of up to 64 tokens the touched matrices' bytes in GB/s beside those that a copy of
-1 GiB moves. torch has no grouped product with scales of blocks: `blocks` is beside one with
+1 GiB moves. least_us: what dense takes, or what all bytes take once at a copy's rate, if that is
+longer: no product of groups is quicker by these. torch has no grouped product with scales of blocks: `blocks` is beside one with
 scales of rows, `mxfp4` beside one of bf16 weights. triton, where it is installed: moe_triton.py in
 the fastest of its tiles, behind its `up` the gate as torch has it. HK_HOME: see python/README.md.
 """
@@ -250,6 +251,11 @@ class Product:
         touched = statistics.mean(int((b[1:] > b[:-1]).sum()) for _, b in self.routings)
         return touched * self.n * self.depth * self.bytes
 
+    def all_bytes(self):
+        """Those, the rows and the results, each once; of rows no scales."""
+        results = self.tokens * self.k * (self.n // 2 if self.up else self.n) * 2
+        return self.weight_bytes() + self.x.numel() * self.x.element_size() + results
+
 
 def mean_us(torch, call, count):
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -333,6 +339,8 @@ def measure(torch, programs, gate, copied, model, kind, part, tokens):
             row[f"{side}_GBps"] = product.weight_bytes() / row[f"{side}_us"] * 1e-3
     if tokens <= FEW:
         row["copy_GBps"] = copied
+    elif "dense_us" in row:
+        row["least_us"] = max(row["dense_us"], product.all_bytes() / copied * 1e-3)
     return {n: v if isinstance(v, str) else round(v, 5 if "error" in n else 1) for n, v in row.items()}
 
 

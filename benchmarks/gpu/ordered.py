@@ -9,8 +9,11 @@ and without them, on a GPU.
 
 A layer is output product, norm, router, top-k, sort, experts, weighted sum and next norm, in
 bf16; all three have the same weights, so one output product. A call is timed in a CUDA graph of
-several, both sides in turns, the median of --turns. `same`: both sides gave the same bits, in
-the first call and in every replay, over results that are filled with NaN before.
+several, the sides in turns, the median of --turns. `same`: both sides of hk gave the same bits,
+in the first call and in every replay, over results that are filled with NaN before. `torch`,
+beside layers without a shared expert: PyTorch's compiled function of the same, with its grouped
+products; `off`: how far its result is from hk's, relative, both in bf16, where a router may
+choose another expert for logits that are nearly equal. --only: functions by name.
 """
 
 import argparse
@@ -28,6 +31,7 @@ SIDES = {"ordered": [], "apart": ["--no-order-launches"]}
 # width of the shared expert, groups of experts of which some are taken
 LAYERS = {"q": dict(h=2048, a=4096, e=128, i=768, k=8, s=0, groups=0),
           "d": dict(h=7168, a=16384, e=256, i=2048, k=8, s=2048, groups=8)}
+COUNT = 3
 TOKENS = (1, 4, 16, 64, 128, 256, 512, 1024, 4096)
 MODULES = {"ordered_launches": ("experts", (1, 16, 64, 512)),
            "moe_routing_herd": ("main", (16, 128, 512, 4096))}
@@ -129,13 +133,17 @@ def text(layers, **c):
             "\n".join(t.lines) + "\n}\n")
 
 
-def pack(build, folder):
+def wanted(functions, options):
+    return [(name, found) for name, found in functions.items() if name in (options.only or functions)]
+
+
+def pack(build, folder, options):
     (folder / "lib").mkdir(parents=True, exist_ok=True)
     sources = {}
-    for name, sizes in LAYERS.items():
+    for name, sizes in wanted(LAYERS, options):
         sources[name] = folder / f"{name}.mlir"
-        sources[name].write_text(text(3, **sizes))
-    for name in MODULES:
+        sources[name].write_text(text(COUNT, **sizes))
+    for name, _ in wanted(MODULES, options):
         sources[name] = ROOT / "test" / "Modules" / f"{name}.mlir"
     for name, source in sources.items():
         for side, options in SIDES.items():
@@ -180,6 +188,59 @@ def bits(torch, tensors):
     return [t.contiguous().view(torch.uint8).clone() for t in tensors]
 
 
+def torch_layers(torch, layers, h, e, k, **_):
+    """What text() has for layers without a shared expert and groups, in PyTorch."""
+    def norm(v, g):
+        wide = v.float()
+        return (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-6)).to(v.dtype) * g
+
+    def experts(n, wr, up, down):
+        best, ids = (n @ wr.T).float().topk(k)
+        keys, order = ids.flatten().sort(stable=True)
+        ends = torch.searchsorted(keys, torch.arange(e, device=n.device), right=True).int()
+        a, b = torch._grouped_mm(n[order // k], up.mT, ends).chunk(2, -1)
+        rows = torch._grouped_mm(torch.nn.functional.silu(a) * b, down.mT, ends)
+        own = rows[order.argsort()].view(-1, k, h).float()
+        return (own * best.softmax(-1).unsqueeze(-1)).sum(1).to(n.dtype)
+
+    @torch.compile(dynamic=False)
+    def call(x, r, wo, g, wr, up, down):
+        o = x @ wo.T
+        for _ in range(layers):
+            r = r + o
+            r = r + experts(norm(r, g), wr, up, down)
+        return r, norm(r, g)
+    return call
+
+
+class TorchSide:
+    """A call of PyTorch's function in a graph of several, with its results."""
+
+    def __init__(self, torch, call, inputs, repeat):
+        self.torch, self.repeat = torch, repeat
+
+        def own():
+            self.results = call(**inputs)
+        own()
+        self.graph = graph_of(torch, own, repeat)
+
+    def time(self):
+        return time_of(self.torch, self.graph, self.repeat)
+
+    def off(self, other):
+        good, own = (r.float() for r in (self.results[0], other.results[0]))
+        return ((own - good).norm() / good.norm().clamp(min=1e-30)).item()
+
+
+def time_of(torch, graph, repeat):
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    graph.replay()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e3 / repeat
+
+
 class Side:
     """A call of one side, in a graph of several, with its results."""
 
@@ -201,26 +262,28 @@ class Side:
         return all(self.torch.equal(a, b) for a, b in zip(self.again(self.graph.replay), expected))
 
     def time(self):
-        begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        self.graph.replay()
-        end.record()
-        end.synchronize()
-        return begin.elapsed_time(end) * 1e3 / self.repeat
+        return time_of(self.torch, self.graph, self.repeat)
 
 
-def measure(torch, functions, inputs, options, many):
-    sides = {side: Side(torch, function, inputs, 2 if many else 8) for side, function in functions.items()}
+def measure(torch, functions, inputs, options, many, peer=None):
+    repeat = 2 if many else 8
+    sides = {side: Side(torch, function, inputs, repeat) for side, function in functions.items()}
     expected = sides["apart"].first
     replays = [side.same(expected) for side in sides.values() for _ in range(4 if many else 20)]
     firsts = [torch.equal(a, b) for a, b in zip(sides["ordered"].first, expected)]
+    row = {"same": all(firsts + replays)}
+    if peer:
+        other = TorchSide(torch, peer, inputs, repeat)
+        other.graph.replay()
+        row["off"] = other.off(sides["ordered"])
+        sides["torch"] = other
     times = {name: [] for name in sides}
     for turn in range(options.turns + 2):
         for name in list(sides)[::-1 if turn % 2 else 1]:
             us = sides[name].time()
             if turn > 1:
                 times[name].append(us)
-    return {"same": all(firsts + replays), **{name: statistics.median(t) for name, t in times.items()}}
+    return row | {name: statistics.median(t) for name, t in times.items()}
 
 
 def run(folder, out, options):
@@ -233,9 +296,9 @@ def run(folder, out, options):
     torch.manual_seed(0)
     device, rows = hk.Device("cuda:0"), []
 
-    def record(name, tokens, programs, function, inputs):
+    def record(name, tokens, programs, function, inputs, peer=None):
         found = {side: getattr(program, function) for side, program in programs.items()}
-        row = {"name": name, "tokens": tokens, **measure(torch, found, inputs, options, tokens > 1000)}
+        row = {"name": name, "tokens": tokens, **measure(torch, found, inputs, options, tokens > 1000, peer)}
         rows.append(row)
         print(json.dumps(row), flush=True)
         out.write_text(json.dumps({"device": torch.cuda.get_device_name(), "rows": rows}, indent=1))
@@ -243,26 +306,30 @@ def run(folder, out, options):
     def programs_of(name):
         return {side: hk.load(folder / f"{name}.{side}.so", device) for side in SIDES}
 
-    for name, (function, sizes) in MODULES.items():
+    for name, (function, sizes) in wanted(MODULES, options):
         programs = programs_of(name)
         for tokens in sizes:
             record(name, tokens, programs, function,
                    module_inputs(torch, getattr(programs["apart"], function), tokens))
-    for name, sizes in LAYERS.items():
+    for name, sizes in wanted(LAYERS, options):
         programs, own = programs_of(name), layer_inputs(torch, sizes)
-        for tokens in TOKENS:
+        for tokens in options.tokens:
+            # A function of this size, which nothing compiled before makes dynamic.
+            torch.compiler.reset()
+            peer = None if sizes["s"] else torch_layers(torch, COUNT, **sizes)
             x, r = (torch.randn(tokens, n, device="cuda").to(torch.bfloat16) for n in (sizes["a"], sizes["h"]))
-            record(name, tokens, programs, "moe", {"x": x, "r": r, **own})
+            record(name, tokens, programs, "moe", {"x": x, "r": r, **own}, peer)
         del own
         torch.cuda.empty_cache()
     table(out)
 
 
 def table(path):
-    print("| function | tokens | ordered us | apart us | ratio | same bits |\n" + "|---" * 6 + "|")
+    print("| function | tokens | ordered us | apart us | ratio | same bits | torch us |\n" + "|---" * 7 + "|")
     for r in json.loads(path.read_text())["rows"]:
+        peer = f"{r['torch']:.1f}" if "torch" in r else ""
         print(f"| {r['name']} | {r['tokens']} | {r['ordered']:.1f} | {r['apart']:.1f} | "
-              f"{r['ordered'] / r['apart']:.3f} | {'yes' if r['same'] else 'NO'} |")
+              f"{r['ordered'] / r['apart']:.3f} | {'yes' if r['same'] else 'NO'} | {peer} |")
 
 
 def main():
@@ -270,12 +337,14 @@ def main():
     parser.add_argument("what", choices=("pack", "run", "table"))
     parser.add_argument("paths", nargs="+", type=pathlib.Path)
     parser.add_argument("--turns", type=int, default=11)
+    parser.add_argument("--tokens", nargs="+", type=int, default=TOKENS, help="of layers")
+    parser.add_argument("--only", nargs="+", choices=(*MODULES, *LAYERS))
     options = parser.parse_args()
     if options.what == "table":
         table(options.paths[0])
     else:
         first, second = options.paths
-        pack(first, second) if options.what == "pack" else run(first.resolve(), second, options)
+        pack(first, second, options) if options.what == "pack" else run(first.resolve(), second, options)
 
 
 if __name__ == "__main__":
