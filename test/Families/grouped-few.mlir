@@ -1,4 +1,4 @@
-// Products of groups on sm_90a with rows of few groups, and fp4 codes of many rows.
+// Products of groups on sm_90a with rows of few groups, fp4 codes of many rows, and some hundred rows of 16 bits.
 // RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s
 // RUN: hk-compile %s --target=sm_90a --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
 
@@ -44,4 +44,26 @@ func.func @codes(%x: tensor<?x2880xbf16>, %w: tensor<128x2880x2880xf4E2M1FN>, %s
 func.func @blocks(%x: tensor<?x2048xf8E4M3FN>, %w: tensor<256x7168x2048xf8E4M3FN>, %bounds: tensor<257xi32>, %s: tensor<?x16xf32>, %t: tensor<256x56x16xf32>) -> tensor<?x7168xbf16> {
   %y = hk.grouped_matmul %x, %w scales (%s, %t) bounds %bounds transpose_b accumulation tensor_core : tensor<?x2048xf8E4M3FN>, tensor<256x7168x2048xf8E4M3FN> scales (tensor<?x16xf32>, tensor<256x56x16xf32>) groups tensor<257xi32> -> tensor<?x7168xbf16>
   return %y : tensor<?x7168xbf16>
+}
+
+// From 33 to 128 rows of 16 bits to an expert are columns of the instruction, 256 rows of B its rows,
+// in tiles whose end takes longer: not where k has few steps.
+// CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[128, 2880, 2880]>
+// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 64, bn = 256, {{.*}}loop = warp_specialised> threads 256
+// CHECK: arith.cmpi ule, %{{.*}}, %c4096 : index
+// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 160, bn = 256, bk = 64, wm = 1, wn = 2, stages = 4, {{.*}}loop = warp_specialised, cluster = 2> threads 384
+// CHECK: arith.cmpi ule, %{{.*}}, %c16384 : index
+// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised, cluster = 2> threads 384
+// TEXT: SwappedWide<GemmProblem<
+func.func @prefill(%x: tensor<?x2880xbf16>, %w: tensor<128x2880x2880xbf16>, %bounds: tensor<129xi32>) -> tensor<?x2880xbf16> {
+  %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x2880xbf16>, tensor<128x2880x2880xbf16> groups tensor<129xi32> -> tensor<?x2880xbf16>
+  return %y : tensor<?x2880xbf16>
+}
+
+// CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[128, 2048, 768]>
+// CHECK-NOT: bm = 160
+// CHECK: hk.launch
+func.func @shallow(%x: tensor<?x768xbf16>, %w: tensor<128x2048x768xbf16>, %bounds: tensor<129xi32>) -> tensor<?x2048xbf16> {
+  %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x768xbf16>, tensor<128x2048x768xbf16> groups tensor<129xi32> -> tensor<?x2048xbf16>
+  return %y : tensor<?x2048xbf16>
 }

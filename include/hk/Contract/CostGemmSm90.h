@@ -54,6 +54,8 @@ constexpr double warpSpecialisedClocks(const Target &target,
   using C = Sm90Calibration;
   double width = instructionColumns(tile, size.m);
   double step = 4.0 * width * (1 + C::kNarrow * (256 - width) / 256);
+  if (isSwappedWide(tile))
+    step *= 2;
   if (shape.scaled)
     step *= 1 + C::kScaledFold;
   else if (isFp8(shape.operand))
@@ -62,7 +64,8 @@ constexpr double warpSpecialisedClocks(const Target &target,
     step *= 1 + C::kAlone;
   if (tile.wm * tile.wn == 1)
     step *= C::kHalfTile;
-  step = costMax(step, isSwapped(tile) ? kChainClocks : 0);
+  if (isSwapped(tile) && !isSwappedWide(tile))
+    step = costMax(step, kChainClocks);
   // A stage of 16 bits takes twice as long to multiply; its widths were chosen
   // by what they took.
   if (!shape.grouped && info(shape.operand).bits == 8)
@@ -70,7 +73,9 @@ constexpr double warpSpecialisedClocks(const Target &target,
   bool least = shape.grouped && tile.bn == 64;
   if (least)
     step = costMax(step, kLeastStageClocks);
-  double end = least ? kLeastTileClocks : C::kEpilogueClocks * tile.bn / 256;
+  double end = least                 ? kLeastTileClocks
+               : isSwappedWide(tile) ? kWideTileClocks
+                                     : C::kEpilogueClocks * tile.bn / 256;
   if (isBesideSkinny(shape, size)) {
     end = costMax(end, kLeastTileClocks);
     if (isFp8(shape.operand))

@@ -102,6 +102,14 @@ constexpr GemmTileRow swappedGroups(int32_t bm, int32_t stages) {
           GemmLoop::WarpSpecialised};
 }
 
+/// The same for operands of 16 bits, with 256 rows of B.
+constexpr GemmTileRow swappedWide(int32_t bm, int32_t stages) {
+  GemmTileRow row = swappedGroups(bm, stages);
+  row.bn = 256;
+  row.fp8 = row.scaled = false;
+  return row;
+}
+
 /// A row for some hundred rows: bm rows of A by 64 of B for each warpgroup, k
 /// split over a cluster.
 constexpr GemmTileRow swapped(int32_t bm, int32_t bn, int32_t stages,
@@ -264,6 +272,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     ofOneMatrix(128, 8, 2, /*groups=*/1),
     ofOneMatrix(96, 9, 1, /*groups=*/1),
     swappedGroups(160, 5),
+    swappedWide(160, 4),
     swapped(80, 64, 12, 1),
     swapped(80, 64, 12, 2),
     swapped(80, 64, 12, 4),
@@ -545,17 +554,22 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
                                    const GemmShapeClass &shape) {
   // Codes of groups are decoded where they are multiplied.
   if (shape.grouped && shape.powersOfCodes && shape.operand == DType::BF16)
-    return isSwapped(tile) && shape.group == 0;
+    return isSwappedCodes(tile) && shape.group == 0;
   if (!shape.bulk || shape.operand == DType::F32)
     return false;
   if (isFp8(shape.operand) && !row.fp8)
     return false;
   // Products with scales along k have the L2 cache as their limit, and so have
   // those of 8 bits whose rows no cluster shares.
-  if (isSwapped(tile) &&
-      !(shape.grouped &&
-        (shape.scaled || (shape.gathered && isFp8(shape.operand)))))
+  if (isSwappedWide(tile)) {
+    if (!shape.grouped || shape.columnsOfB || shape.group != 0 ||
+        info(shape.operand).bits != 16)
+      return false;
+  } else if (isSwapped(tile) &&
+             !(shape.grouped &&
+               (shape.scaled || (shape.gathered && isFp8(shape.operand))))) {
     return false;
+  }
   // Neighbouring tiles of rows may be of two groups.
   if (shape.grouped && (row.cluster != 1 || !row.grouped))
     return false;

@@ -115,10 +115,19 @@ constexpr bool isSwapped(const GemmTile &tile) {
 inline constexpr int32_t kGroupBoxRows = 32, kSwappedPad = 4;
 
 /// Whether B of such a loop is of codes, which become 16 bits
-/// (gemm/sm90/swapped_codes.h): of 16 bits nothing else has that loop.
+/// (gemm/sm90/swapped_codes.h).
 constexpr bool isSwappedCodes(const GemmTile &tile) {
-  return isSwapped(tile) && tile.bk < kBulkRowBytes;
+  return isSwapped(tile) && tile.bk < kBulkRowBytes && tile.bn == 64 * tile.wn;
 }
+/// Whether its warpgroups have two blocks of 64 rows of B each
+/// (gemm/sm90/swapped_wide.h): operands of 16 bits. Columns of a block, and
+/// bytes of the slab in which a warpgroup's results meet.
+constexpr bool isSwappedWide(const GemmTile &tile) {
+  return isSwapped(tile) && tile.bn == 128 * tile.wn;
+}
+inline constexpr int32_t kWideColumns = 64;
+inline constexpr int32_t kWideSlabBytes =
+    kGroupBoxRows * (kWideColumns + kSwappedPad) * 4;
 /// Bytes of a row around the powers of 16 chunks of codes; and of the slab in
 /// which a warp's results meet, of a pair both halves of eight columns.
 inline constexpr int32_t kCodesSpanBytes = 32;
@@ -136,12 +145,15 @@ constexpr int64_t swappedCodesLds(const GemmTile &tile) {
 }
 
 /// Room to align, the stages, a slab per multiplying warp, two barriers a
-/// stage and a warp. Swapped: two slabs, and four scales
-/// for the rows of a stage.
+/// stage and a warp. Swapped: two slabs, and four scales for the rows of a
+/// stage.
 constexpr int64_t warpSpecialisedLds(const GemmTile &tile) {
   if (isSwappedCodes(tile))
     return swappedCodesLds(tile);
   int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
+  if (isSwappedWide(tile))
+    return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
+                  ldsMul(tile.wn, kWideSlabBytes));
   if (isSwapped(tile))
     return ldsAdd(
         ldsAdd(kBulkAlignment,

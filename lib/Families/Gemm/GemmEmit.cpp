@@ -311,6 +311,7 @@ private:
            : !gemm.grouped()                   ? textOf(tile.getLoop()).name
            : isBlocks(variant)                 ? "GroupedGemm"
            : ::hk::isSwappedCodes(podOf(tile)) ? "SwappedCodes"
+           : ::hk::isSwappedWide(podOf(tile))  ? "SwappedWide"
            : ::hk::isSwapped(podOf(tile))      ? "SwappedGroups"
            : isGroupedSkinny(variant)          ? "GroupedSkinny"
            : isMapped(variant)                 ? "GroupedWarpSpecialised"

@@ -53,6 +53,9 @@ constexpr int64_t kFewProducts[] = {1, 2, 4, 8, 32};
 /// Cells of registers are bound by the unit with most of them.
 constexpr RowRange kCellRanges[] = {
     {32, 16}, {128, 96}, {512, 384}, {1024, 768}, {kUnbounded, 4096}};
+/// With 32 rows to a group wide swapped tiles gain on some products and lose on
+/// others (benchmarks/results/h200-moe.md).
+constexpr int64_t kLeastWideRows = 64;
 /// With fewer no tile of ping_pong's 256 rows is taken.
 constexpr int64_t kManyRows = 1024;
 
@@ -246,6 +249,8 @@ private:
       return !range.few;
     if (tile.loop != ::hk::GemmLoop::WarpSpecialised)
       return range.few;
+    if (::hk::isSwappedWide(tile) && range.typical < kLeastWideRows)
+      return true;
     return ::hk::isSwapped(tile) && !::hk::isSwappedCodes(tile) &&
            (range.few || range.typical > tile.bm || gemm.grouped().isBlocks());
   }

@@ -28,8 +28,9 @@ struct GroupPlaces {
 };
 
 /// Tiles of ROWS places, those behind the last group at the end. Groups by
-/// bounds or lengths.
-template <class Groups, int ROWS> class GroupWalk {
+/// bounds or lengths. EVEN: the tiles of a group have about as many places
+/// each, a multiple of EVEN, so that blocks which stay have as much to do.
+template <class Groups, int ROWS, int EVEN = 0> class GroupWalk {
 public:
   static_assert(Groups::kForm != GroupForm::Blocks);
 
@@ -60,10 +61,10 @@ public:
     u32 local = tile - firstTile;
     // The last group that begins at it or before.
     int lane = __builtin_popcountll(ballot(before <= local)) - 1;
-    int first = fromLane(begin, lane) +
-                int(local - u32(fromLane(int(before), lane))) * ROWS;
-    int last = fromLane(end, lane);
-    return {base + lane, first, first + ROWS < last ? first + ROWS : last};
+    int begins = fromLane(begin, lane), last = fromLane(end, lane);
+    int rows = rowsOfTile(last - begins);
+    int first = begins + int(local - u32(fromLane(int(before), lane))) * rows;
+    return {base + lane, first, first + rows < last ? first + rows : last};
   }
 
 private:
@@ -85,6 +86,14 @@ private:
     return place < 0 ? 0 : place < args.places ? place : args.places;
   }
 
+  HK_MEM static int rowsOfTile(int places) {
+    if constexpr (EVEN == 0)
+      return ROWS;
+    // A tile that is asked for has places.
+    int tiles = int(tilesOf(places));
+    int each = (places + tiles - 1) / tiles;
+    return (each + EVEN - 1) / EVEN * EVEN;
+  }
   HK_MEM static u32 tilesOf(i64 places) {
     return places > 0 ? (u32(places) + ROWS - 1) / ROWS : 0;
   }

@@ -176,8 +176,9 @@ TEST(PersistentSchedule, TilesThatRunTogetherReadFewRows) {
 namespace {
 
 constexpr int kTileRows = 16;
-template <GroupForm Form>
-using Walk = GroupWalk<GroupProblem<Form, false, 1, 1>, kTileRows>;
+constexpr int kEven = 4;
+template <GroupForm Form, int Even = 0>
+using Walk = GroupWalk<GroupProblem<Form, false, 1, 1>, kTileRows, Even>;
 
 GroupArgs groupArgs(const std::vector<i32> &given, i64 count, i64 places) {
   GroupArgs args = {};
@@ -205,9 +206,9 @@ std::vector<int> groupsOf(const std::vector<i32> &lengths, i64 places) {
 
 /// The same as the tiles have it, which are asked for in the order of
 /// PersistentSchedule; -1 for a place of no tile, -2 for one of several.
-template <GroupForm Form>
+template <GroupForm Form, int Even = 0>
 std::vector<int> walked(const GroupArgs &args, u32 columns) {
-  Walk<Form> walk(args);
+  Walk<Form, Even> walk(args);
   PersistentSchedule schedule = {walk.count(), columns, 1};
   std::vector<int> groups(args.places, -1), times(args.places);
   for (u32 t = 0; t < schedule.count(); ++t) {
@@ -248,7 +249,26 @@ TEST(GroupWalk, HasEveryPlaceOfEveryGroupOnce) {
         EXPECT_EQ(walked<GroupForm::Lengths>(groupArgs(lengths, count, places),
                                              columns),
                   expected);
+        EXPECT_EQ((walked<GroupForm::Bounds, kEven>(
+                      groupArgs(bounds, count, places), columns)),
+                  expected);
+        EXPECT_EQ((walked<GroupForm::Lengths, kEven>(
+                      groupArgs(lengths, count, places), columns)),
+                  expected);
       }
+}
+
+TEST(GroupWalk, EvenTilesOfAGroupHaveAboutAsManyPlaces) {
+  std::vector<i32> bounds = {0, 17, 17, 49, 86};
+  Walk<GroupForm::Bounds, kEven> walk(groupArgs(bounds, 4, 86));
+  std::vector<std::pair<int, int>> tiles;
+  for (u32 t = 0; t < walk.count(); ++t) {
+    GroupPlaces tile = walk.at(t);
+    tiles.emplace_back(tile.group, tile.end - tile.first);
+  }
+  EXPECT_EQ(tiles,
+            (std::vector<std::pair<int, int>>{
+                {0, 12}, {0, 5}, {2, 16}, {2, 16}, {3, 16}, {3, 16}, {3, 5}}));
 }
 
 TEST(GroupWalk, LengthsOfMorePlacesThanThereAreEndWithThem) {

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // In a swapped tile of groups an accumulator's columns are rows of the group.
-// So results pass through LDS by 32 rows of the group, a box, from where
-// vectors of columns go to the emitted functor. A slab is [row][Pitch].
+// So results pass through LDS by some rows of the group, those of a box or
+// fewer, from where vectors of columns go to the emitted functor. A slab is
+// [row][Pitch].
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,15 +19,15 @@
 
 namespace hk {
 
-/// Puts a lane's results of a box into the slab from its warp's first column
-/// on. Eight rows of the instruction further on is `Below` further in the slab.
-template <int Pitch, int Below, class Acc, int N>
+/// Puts a lane's results of the box-th Rows rows into the slab from its warp's
+/// first column on. Eight rows of the instruction further on is `Below` further
+/// in the slab.
+template <int Pitch, int Below, int Rows = kGroupBoxRows, class Acc, int N>
 HK_DEV void writeGroupBox(Acc *slab, const float (&d)[N], int box) {
   int row = laneId() % 4 * 2, column = laneId() / 4;
-  HK_UNROLL for (int i = 0; i < kGroupBoxRows / 2; ++i) {
+  HK_UNROLL for (int i = 0; i < Rows / 2; ++i) {
     int r = i / 4 * 8 + row + i % 2;
-    slab[r * Pitch + column + i / 2 % 2 * Below] =
-        d[box * (kGroupBoxRows / 2) + i];
+    slab[r * Pitch + column + i / 2 % 2 * Below] = d[box * (Rows / 2) + i];
   }
 }
 
@@ -43,16 +44,15 @@ HK_DEV int matrixOf(const GemmArgs &args, const GroupArgs &groups,
 /// The slab's Columns columns, which are those of the tile from `firstColumn`
 /// on, to the functor, by Threads threads. Other lies the other half of a pair.
 template <class Problem, class Groups, int Pitch, int Columns, int Threads,
-          int Other, class Acc, class Epilogue>
+          int Other, int Rows = kGroupBoxRows, class Acc, class Epilogue>
 HK_DEV void storeGroupBox(const GemmArgs &args, const GroupArgs &groups,
                           const WarpPlace &at, int box, int firstColumn,
                           int thread, const Acc *slab,
                           const Epilogue &epilogue) {
   constexpr int V = Epilogue::kVec, perRow = Columns / V;
   static_assert(Epilogue::kGroup <= Columns && Columns % V == 0);
-  int first = at.row + box * kGroupBoxRows;
-  _Pragma("unroll 1") for (int x = thread; x < kGroupBoxRows * perRow;
-                           x += Threads) {
+  int first = at.row + box * Rows;
+  _Pragma("unroll 1") for (int x = thread; x < Rows * perRow; x += Threads) {
     int r = x / perRow, c = x % perRow * V;
     bool exists = first + r < at.end;
     int place = exists ? first + r : at.end - 1;

@@ -29,16 +29,18 @@ template <class Config, class Groups> struct PickLoader<Config, Groups, true> {
 
 /// By bounds or lengths; blocks that are larger than a tile, or a tile's runs
 /// of them.
-template <class Groups, int ROWS,
+template <class Groups, int ROWS, int EVEN,
           bool Blocks = Groups::kForm == GroupForm::Blocks,
           bool Runs = blocksOfRun(ROWS, Groups::kBlock) != 1>
 struct PickWalk {
-  using Type = GroupWalk<Groups, ROWS>;
+  using Type = GroupWalk<Groups, ROWS, EVEN>;
 };
-template <class Groups, int ROWS> struct PickWalk<Groups, ROWS, true, false> {
+template <class Groups, int ROWS, int EVEN>
+struct PickWalk<Groups, ROWS, EVEN, true, false> {
   using Type = BlockWalk<Groups, ROWS>;
 };
-template <class Groups, int ROWS> struct PickWalk<Groups, ROWS, true, true> {
+template <class Groups, int ROWS, int EVEN>
+struct PickWalk<Groups, ROWS, EVEN, true, true> {
   using Type = RunWalk<Groups, ROWS>;
 };
 
@@ -51,7 +53,9 @@ template <class Config, class Groups> struct GroupTilesOf {
 
   const GemmArgs &args;
   const GroupArgs &groups;
-  typename PickWalk<Groups, T.bm>::Type walk;
+  /// A wide tile multiplies as many rows as it needs.
+  static constexpr int kEven = isSwappedWide(T) ? kGroupBoxRows : 0;
+  typename PickWalk<Groups, T.bm, kEven>::Type walk;
   PersistentSchedule schedule;
   u32 rank, next;
 

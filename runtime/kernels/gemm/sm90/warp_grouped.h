@@ -23,6 +23,7 @@
 
 #include "kernels/gemm/sm90/swapped_codes.h"
 #include "kernels/gemm/sm90/swapped_groups.h"
+#include "kernels/gemm/sm90/swapped_wide.h"
 #include "kernels/gemm/sm90/unnamed_rows.h"
 #include "kernels/gemm/sm90/warp_loop.h"
 

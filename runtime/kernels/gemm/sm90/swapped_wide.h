@@ -1,0 +1,281 @@
+//===- swapped_wide.h - Groups of some hundred rows, 16 bits -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// As swapped_groups.h, for operands of 16 bits, whose products add to what a
+// warpgroup has: it multiplies two blocks of 64 rows of B, so a tile of 256
+// rows of B reads the rows of its group once for all of them, and a group of up
+// to 160 rows reads its matrix once. Of a pair a warpgroup's two blocks are the
+// two halves of the same columns.
+//
+// Results of a warpgroup meet in a slab of its own, so that lines of 64 columns
+// are stored.
+//
+//   SwappedWide<Problem, Groups, Cluster>: as GroupedWarpSpecialised
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_SWAPPED_WIDE_H
+#define HK_KERNELS_GEMM_SM90_SWAPPED_WIDE_H
+
+#include "kernels/gemm/sm90/group_box.h"
+
+namespace hk {
+
+template <class Problem, int Cluster> struct SwappedWideConfig {
+  using P = Problem;
+  static constexpr GemmTile T = {
+      P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,
+      P::kTile.wn, P::kTile.stages, P::kTile.splitK, GemmLoop::WarpSpecialised,
+      Cluster};
+  static constexpr DType D = P::kOperand;
+  static constexpr int kCluster = Cluster, kStages = T.stages;
+  static constexpr OneMatrix kOne = OneMatrix::OfA;
+  static constexpr int kSharersOfA = Cluster, kSharersOfB = 1;
+  static constexpr int kGroups = T.wn;
+  static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
+  static constexpr int kRow = kBulkRowBytes;
+  static constexpr int kBytesA = T.bm * kRow, kBytesB = T.bn * kRow;
+  static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr bool kColumnsOfB = false;
+  static constexpr i64 kLds = gemmLds(kTarget, T, D);
+  static_assert(isSwappedWide(T) && T.bk * info(D).bits == kRow * 8 &&
+                info(D).bits == 16 && T.bm % kGroupBoxRows == 0 && T.wm == 1 &&
+                P::A::kKContiguous && P::B::kKContiguous && P::A::kMem == D &&
+                P::B::kMem == D && P::kScale == KScale::None);
+  using Ring = StageRing<kStages>;
+  using Shared = ClusterShared<Cluster, kLds>;
+
+  /// Rows of A whose results meet: of a pair both halves have room.
+  static constexpr int kSlabRows = kGroupBoxRows / (P::kPair ? 2 : 1);
+  static constexpr int kSlabPitch = kWideColumns + kSwappedPad;
+  /// Those before it are accumulate.h's.
+  static constexpr u32 kSlabBarrier = 4;
+
+  /// Addresses in LDS: stages (A, then B), a slab for each warpgroup that
+  /// multiplies, barriers.
+  struct Layout {
+    u32 base;
+
+    HK_MEM explicit Layout(const Shared &lds) : base(bulkBase(lds.bytes)) {}
+    HK_MEM u32 stageA(u32 stage) const { return base + stage * kStageBytes; }
+    HK_MEM u32 stageB(u32 stage) const { return stageA(stage) + kBytesA; }
+    HK_MEM u32 slab(int group) const {
+      return base + kStages * kStageBytes + u32(group * kWideSlabBytes);
+    }
+    /// A stage has been filled; every consumer of the cluster has read it.
+    HK_MEM LdsBarrier full(u32 stage) const { return {bars() + stage * 8}; }
+    HK_MEM LdsBarrier empty(u32 stage) const {
+      return {bars() + (kStages + stage) * 8};
+    }
+
+  private:
+    HK_MEM u32 bars() const { return slab(kGroups); }
+  };
+};
+
+/// A multiplying warpgroup over the tiles of a block.
+template <class Config, class Groups> class SwappedWideConsumer {
+  using P = typename Config::P;
+  using Layout = typename Config::Layout;
+  static constexpr GemmTile T = Config::T;
+  static constexpr int kBoxes = T.bm / kGroupBoxRows;
+  static constexpr int kPitch = Config::kSlabPitch, kRows = Config::kSlabRows;
+  /// Blocks of 64 rows of B, and rows between them.
+  static constexpr int kBlocks = 2, kApart = 64 * Config::kGroups;
+  /// Eight rows of B further on are columns.
+  static constexpr int kBelow = 8;
+
+public:
+  HK_MEM SwappedWideConsumer(const GemmArgs &args, const GroupArgs &groups,
+                             const Layout &lds, u8 *bytes, int group)
+      : args(args), groups(groups), lds(lds),
+        slab(reinterpret_cast<float *>(bytes +
+                                       (lds.slab(group) - ldsAddress(bytes)))),
+        group(group) {}
+
+  template <class Epilogue>
+  HK_MEM void tile(const WarpPlace &at, const Epilogue &epilogue) {
+    int boxes = (at.end - at.row + kGroupBoxRows - 1) / kGroupBoxRows;
+    tileOf<kBoxes>(boxes, at, epilogue);
+  }
+
+private:
+  /// The tile that is as wide as its rows need. One without rows has k, too.
+  template <int Boxes, class Epilogue>
+  HK_MEM void tileOf(int boxes, const WarpPlace &at, const Epilogue &epilogue) {
+    if constexpr (Boxes > 1)
+      if (boxes < Boxes)
+        return tileOf<Boxes - 1>(boxes, at, epilogue);
+    float d[kBlocks][Boxes * kGroupBoxRows / 2];
+    multiply<Boxes * kGroupBoxRows>(at, d);
+    store<Boxes>(at, d, epilogue);
+  }
+
+  template <int N>
+  HK_MEM void multiply(const WarpPlace &at, float (&d)[kBlocks][N / 2]) {
+    using Product = WarpgroupProduct<Config::D, N>;
+    HK_UNROLL for (int m = 0; m < kBlocks; ++m) HK_UNROLL for (auto &v : d[m])
+        v = 0;
+    if (at.steps == 0)
+      return;
+    u32 last = 0;
+    for (int step = 0; step < at.steps; ++step) {
+      lds.full(ring.stage).wait(ring.phase);
+      // What threads have copied, the tensor cores see behind a fence.
+      if constexpr (Groups::kGathered)
+        publishToCopies();
+      u64 rows = operandDescriptor(lds.stageA(ring.stage));
+      HK_UNROLL for (int m = 0; m < kBlocks; ++m) Product::begin(
+          d[m],
+          operandDescriptor(lds.stageB(ring.stage) +
+                            u32(m * kApart + group * 64) * Config::kRow),
+          rows, true);
+      waitProducts<kBlocks>();
+      if (step > 0)
+        release(last);
+      last = ring.stage;
+      ring.advance();
+    }
+    waitProducts<0>();
+    HK_UNROLL for (int m = 0; m < kBlocks; ++m) Product::settle(d[m]);
+    release(last);
+  }
+  /// The warp has read the stage: all blocks that filled it may know.
+  HK_MEM void release(u32 stage) const {
+    lds.empty(stage).template arriveEverywhere<Config::kCluster>();
+  }
+
+  /// Results of kRows rows pass through the slab at a time: of 64 columns, or
+  /// of a pair both halves of them.
+  template <int Boxes, class Epilogue>
+  HK_MEM void store(const WarpPlace &at,
+                    const float (&d)[kBlocks][Boxes * kGroupBoxRows / 2],
+                    const Epilogue &epilogue) const {
+    static_assert(Epilogue::kGroup == 0);
+    constexpr int kOther = kRows * kPitch, kParts = P::kPair ? 1 : kBlocks;
+    static_assert(kBlocks / kParts * kOther * 4 <= kWideSlabBytes);
+    constexpr int kTimes = Boxes * kGroupBoxRows / kRows;
+    int times = (at.end - at.row + kRows - 1) / kRows;
+    // Not unrolled: the functor may be large.
+    _Pragma("unroll 1") for (int x = 0; x < times * kParts; ++x) {
+      int part = x / times, time = x % times;
+      int column = part * kApart + group * 64;
+      if (at.col + column >= int(args.n))
+        break;
+      meet();
+      float *own = slab + waveId() % 4 * 16;
+      HK_UNROLL for (int t = 0; t < kTimes; ++t) {
+        if (t != time)
+          continue;
+        HK_UNROLL for (int m = 0; m < kBlocks; ++m) {
+          if constexpr (P::kPair)
+            writeGroupBox<kPitch, kBelow, kRows>(own + m * kOther, d[m], t);
+          else if (m == part)
+            writeGroupBox<kPitch, kBelow, kRows>(own, d[m], t);
+        }
+      }
+      meet();
+      storeGroupBox<P, Groups, kPitch, kWideColumns, kWarpgroup, kOther, kRows>(
+          args, groups, at, time, column, int(threadId() % kWarpgroup), slab,
+          epilogue);
+    }
+  }
+  HK_MEM void meet() const {
+    barrierOfSome<kWarpgroup>(Config::kSlabBarrier + u32(group));
+  }
+
+  const GemmArgs &args;
+  const GroupArgs &groups;
+  Layout lds;
+  float *slab;
+  typename Config::Ring ring;
+  int group;
+};
+
+template <class Problem, class Groups, int Cluster> struct SwappedWide {
+  using P = Problem;
+  static_assert((Cluster == 1 || !Groups::kGathered) &&
+                Groups::kForm != GroupForm::Blocks);
+  using Config = SwappedWideConfig<P, Cluster>;
+  using Shared = typename Config::Shared;
+  using Layout = typename Config::Layout;
+  using Loader = typename PickLoader<Config, Groups>::Type;
+  static constexpr int kThreads = Config::kThreads;
+  static constexpr GemmTile T = Config::T;
+  static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1);
+
+  template <class Epilogue>
+  HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
+                         const TensorMap *maps, BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
+    Layout lds(shared);
+    begin(maps, lds);
+    GroupTilesOf<Config, Groups> tiles(args, groups, block.x);
+    int group = threadId() / kWarpgroup;
+    constexpr int own = Loader::kRegisters,
+                  others = registersBeside(own, Config::kGroups);
+    if (group == Config::kGroups) {
+      giveRegisters<own>();
+      if (threadId() % kWarpgroup < Loader::kThreads)
+        produce(tiles, loaderOf(args, groups, maps, lds), lds);
+    } else {
+      takeRegisters<others>();
+      SwappedWideConsumer<Config, Groups> consumer(args, groups, lds,
+                                                   shared.bytes, group);
+      for (WarpPlace at; tiles.take(at);)
+        consumer.tile(at, epilogue);
+    }
+    // Nobody ends while another may still arrive at its barriers.
+    if constexpr (Cluster > 1) {
+      clusterArrive();
+      clusterWait();
+    }
+  }
+
+private:
+  HK_MEM static Loader loaderOf(const GemmArgs &args, const GroupArgs &groups,
+                                const TensorMap *maps, const Layout &lds) {
+    if constexpr (Groups::kGathered)
+      return Loader(maps, lds, args, groups);
+    else
+      return Loader(maps, lds, Cluster > 1 ? clusterRank() : 0, args);
+  }
+  HK_MEM static void begin(const TensorMap *maps, const Layout &lds) {
+    if (threadId() == 0) {
+      HK_UNROLL for (int i = 0; i < Loader::kMaps; ++i) maps[i].prefetch();
+      HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
+        lds.full(s).init(Loader::kArrivals);
+        // A warp arrives once at every block of the cluster.
+        lds.empty(s).init(Cluster * Config::kGroups * 4);
+      }
+      publishBarriers();
+    }
+    meetCluster<Cluster>();
+    beginAfterLast();
+  }
+
+  template <class Tiles>
+  HK_MEM static void produce(Tiles &tiles, Loader &&loader, const Layout &lds) {
+    typename Config::Ring ring;
+    for (WarpPlace at; tiles.take(at);) {
+      loader.begin(at);
+      if (!loader.works())
+        continue;
+      for (int step = 0; step < at.steps; ++step) {
+        // The first round finds all stages empty.
+        lds.empty(ring.stage).wait(ring.phase ^ 1);
+        loader.fill(at, step, ring.stage);
+        ring.advance();
+      }
+    }
+    loader.finish();
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_SWAPPED_WIDE_H
