@@ -60,11 +60,21 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
         : schedule(schedule), args(args), rank(rank), next(block / Cluster) {}
     /// Clusters of the launch, read when asked: a register less to keep.
     HK_MEM static u32 clusters() { return freshBlockCountX() / Cluster; }
-    HK_MEM bool take(WarpPlace &at) { return takeBefore(at, schedule.count()); }
+    /// What follows from a number of rows that only a launch knows is computed
+    /// for every tile: registers that keep it would spill, some of them within
+    /// the loop over k.
+    HK_MEM Schedule order() const {
+      Schedule s = schedule;
+      if constexpr (__is_same(Schedule, PersistentSchedule))
+        if (!__builtin_constant_p(args.m))
+          s.mTiles = (opaqueWord(u32(args.m)) + kRows - 1) / kRows;
+      return s;
+    }
+    HK_MEM bool take(WarpPlace &at) { return takeBefore(at, order().count()); }
     HK_MEM bool takeBefore(WarpPlace &at, u32 end) {
       if (next >= end)
         return false;
-      TileWork work = schedule.at(next);
+      TileWork work = order().at(next);
       next += clusters();
       KRange k = rangeOfK<P>(args, work.matrix);
       int row = int((work.m * Cluster + rank) * T.bm);
@@ -106,8 +116,8 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
     HK_MEM HalvedRound round() const { return {schedule.count(), kClusters}; }
     HK_MEM bool hasHalves() const { return counts && clusters() == kClusters; }
     HK_MEM bool take(WarpPlace &at) {
-      return Whole::takeBefore(at,
-                               hasHalves() ? round().first : schedule.count());
+      return Whole::takeBefore(at, hasHalves() ? round().first
+                                               : Whole::order().count());
     }
     HK_MEM bool takeHalf(WarpPlace &at) {
       if (!hasHalves())
