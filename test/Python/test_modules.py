@@ -82,6 +82,16 @@ def test_a_check_without_numbers_says_so():
     assert report.vacuous and "THE CHECK SHOWS NOTHING" in str(report)
 
 
+def test_numbers_that_a_module_makes_are_wide():
+    """Integers times a number are of the default type, in which f64's least number is infinite."""
+    class Masked(torch.nn.Module):
+        def forward(self, x):
+            return x + (1 - torch.ones(8, dtype=torch.int64)) * torch.finfo(x.dtype).min
+
+    graph = hk.torch.export_module(Masked(), (rows(3, 8),))
+    assert not hk.torch.check(Masked(), graph, threads=1).vacuous
+
+
 def test_numbers_are_not_rounded():
     """PyTorch's product of bf16 and 0.3 is that of 0.3, not of bf16's 0.30078125."""
     graph = imported(Of(y=lambda x: 0.3 * x), rows(7, 33), dtype=torch.bfloat16)

@@ -29,7 +29,15 @@ from ._converted import convert
 from ._experts import is_experts
 from ._graph import Graph, forget_caches, unpadded
 from ._plain import Plain, differences
-from ._precision import Change, computing_in, layers, one_up, perturbed, shared_copy
+from ._precision import (
+    Change,
+    computing_in,
+    layers,
+    numbers_of,
+    one_up,
+    perturbed,
+    shared_copy,
+)
 from ._signature import Dense
 from ._substitution import set_attention
 
@@ -90,17 +98,6 @@ def _prompts(graph: Graph) -> list[torch.Tensor]:
     return [torch.randint(0, graph.vocabulary, (n,), generator=generator) for n in lengths]
 
 
-@contextlib.contextmanager
-def _default(dtype: torch.dtype) -> typing.Iterator[None]:
-    """Numbers that a model makes are of this type, unless it says another one."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
-
-
 class _Reference:
     """The model one precision up. `results` are its rows of each prompt, `own` the largest error
     of the model in the import's type, `sums` that of sums in another order; choices of experts
@@ -134,7 +131,7 @@ class _Reference:
 
     def _run(self, prompt: torch.Tensor, made: list | None, swaps: list = ()) -> tuple:
         mode = _ties.Choices(made, swaps) if self._mixture else contextlib.nullcontext()
-        with mode, _default(self._up):
+        with mode, numbers_of(self._up):
             out = self.model(input_ids=prompt[None])
         made = Dense.heads(out) if self._dense else {"": out.logits}
         rows = torch.cat([Dense.rows(name, t[0], len(prompt)) for name, t in made.items()], -1)

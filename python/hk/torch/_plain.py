@@ -9,7 +9,7 @@ from ..errors import UnsupportedModel
 from . import _leaves  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
 from ._converted import convert
-from ._precision import Change, computing_in, one_up, perturbed, shared_copy
+from ._precision import Change, computing_in, numbers_of, one_up, perturbed, shared_copy
 from ._signature import Argument
 
 
@@ -93,7 +93,12 @@ def differences(model: torch.nn.Module, function: typing.Any, signature: Plain,
 
     def run(args: tuple, kind: torch.dtype, change: Change | None = None) -> list[torch.Tensor]:
         with computing_in(rounded, kind, change):
-            made = rounded(*(a.to(kind) if a.is_floating_point() else a for a in args))
+            args = [a.to(kind) if a.is_floating_point() else a for a in args]
+            try:
+                with numbers_of(kind if kind == torch.float64 else torch.get_default_dtype()):
+                    made = rounded(*args)
+            except RuntimeError:  # Where it multiplies them with what it says is f32.
+                made = rounded(*args)
         return [t.double() for t in torch.utils._pytree.tree_leaves(made)
                 if isinstance(t, torch.Tensor)]
 

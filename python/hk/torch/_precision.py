@@ -88,6 +88,17 @@ class _Weights:
 
 
 @contextlib.contextmanager
+def numbers_of(dtype: torch.dtype) -> typing.Iterator[None]:
+    """Numbers that a model makes are of this type, unless it says another one."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextlib.contextmanager
 def computing_in(model: torch.nn.Module, dtype: torch.dtype, change: Change | None = None,
                  streamed: typing.Sequence[torch.nn.Module] = ()) -> typing.Iterator[None]:
     """The model computes in `dtype`, its weights `change`d, and is as before behind the block.
