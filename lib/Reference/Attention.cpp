@@ -59,7 +59,7 @@ private:
                             std::vector<Noisy> &to) const;
   void dropHidden();
   void weigh();
-  void setEmpty(int64_t row, ResultBuilder &result, ResultBuilder *lse) const;
+  void setEmpty(int64_t row, ResultBuilder *lse) const;
   void setAll(int64_t row, ResultBuilder &result, Noisy value) const;
   void sum(int64_t row, ResultBuilder &result) const;
   void openSpecial(int64_t row, ResultBuilder &result) const;
@@ -262,9 +262,8 @@ void Row::setAll(int64_t row, ResultBuilder &result, Noisy value) const {
     result.set(row * p.valueSize + d, value);
 }
 
-/// The result of a query that sees nothing stays zero.
-void Row::setEmpty(int64_t row, ResultBuilder &result,
-                   ResultBuilder *lse) const {
+/// The result of a query that sees nothing stays zero, whatever its values are.
+void Row::setEmpty(int64_t row, ResultBuilder *lse) const {
   if (lse) {
     Noisy end{-kInf, 0};
     if (p.sink) {
@@ -274,7 +273,6 @@ void Row::setEmpty(int64_t row, ResultBuilder &result,
     }
     lse->set(row, end);
   }
-  openSpecial(row, result);
 }
 
 /// Element d of the value of seen key k.
@@ -387,7 +385,10 @@ LogicalResult Row::run(int64_t row, ResultBuilder &result, ResultBuilder *lse) {
   if (failed(applyRegions()))
     return failure();
   if (seen.scores.empty()) {
-    setEmpty(row, result, lse);
+    setEmpty(row, lse);
+    // Without a softmax a kernel knows what lies outside of the range alone.
+    if (p.op.getNormalizer() == Normalizer::none && range.begin < range.end)
+      openSpecial(row, result);
     return success();
   }
   w.top = p.sink ? p.sink->values[head] : -kInf;

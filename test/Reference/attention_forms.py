@@ -115,7 +115,7 @@ hot = v.copy()
 hot[:, 4, :, 2] = np.inf
 mask[:, 4] = 0
 case = test("mask of inf", q, k, hot, both(seen=mask != 0), ["bf16"] * 3, MASK, reads=[(mask, "i1")])
-assert np.isinf(case.bounds[0][..., 2]).all() and not np.isinf(case.bounds[0][..., 3]).any()
+assert np.isinf(np.delete(case.bounds[0], 3, 1)[..., 2]).all() and not case.bounds[0][:, 3].any() and not np.isinf(case.bounds[0][..., 3]).any()
 
 # Dropout by position; the sum is taken before it.
 seed, keep = 1234567890123, 0.6

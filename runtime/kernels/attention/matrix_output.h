@@ -89,7 +89,7 @@ struct AttentionMatrixOutput : AttentionMatrixConfig<S, T, R> {
           a.lse[lseOffset<S>(a, w, row)] = end.lse;
       factor[i] = end.factor;
     }
-    f.scaleOutput(factor);
+    scale(f, rows, factor);
     if constexpr (kHasEpilogue<R>)
       return putOutput(a, w, f, factor);
     constexpr DType to = S.outType;
@@ -113,6 +113,17 @@ struct AttentionMatrixOutput : AttentionMatrixConfig<S, T, R> {
   }
 
 private:
+  /// What a row that sees nothing summed may be 0 * inf.
+  HK_DEV void scale(Fragments &f, const Rows &rows,
+                    const float (&factor)[Fragments::kRows]) {
+    bool unseen[Fragments::kRows];
+    HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) unseen[i] =
+        Config::kSoftmax ? rows.sum[i] == 0.f : rows.begin[i] >= rows.end[i];
+    f.eachOutput([&](int i, int, float &x) __attribute__((always_inline)) {
+      x = unseen[i] ? 0.f : x * factor[i];
+    });
+  }
+
   /// A wave has whole groups of its columns.
   using Stats = GroupStats<EpilogueOf<R>, kGroupColumns>;
   static_assert(kStatGroup<EpilogueOf<R>> == 0 || kGroups == 1 ||

@@ -66,6 +66,7 @@ public:
       uses[1] += steps.count / 2;
     }
     addSums();
+    rows.clearUnseen(o);
     store(w);
   }
 

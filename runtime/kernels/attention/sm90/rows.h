@@ -179,6 +179,12 @@ struct BulkAttentionRows : BulkRowSums {
     return a.scale == 0.f ? 1.f : __builtin_fabsf(a.scale) * kLog2E;
   }
 
+  /// What a row that sees nothing summed may be 0 * inf.
+  template <int N> HK_MEM void clearUnseen(float (&o)[N]) const {
+    HK_UNROLL for (int r = 0; r < 2; ++r) if (total(r) == 0.f)
+        HK_UNROLL for (int i = 2 * r; i < N; i += 4) o[i] = o[i + 1] = 0.f;
+  }
+
 private:
   /// The fused operation subtracts a rounded base from an exact product, which
   /// shifts all exponents of a row alike: by at most 1 below this.

@@ -217,6 +217,8 @@ private:
     }
     if constexpr (final && Segment::Config::kKeepsBase)
       settleWord(row);
+    if constexpr (final)
+      rows.clearUnseen(o);
     if constexpr (final && tile.cluster > 1)
       BulkAttentionCluster<spec, tile, Epilogue>::run(a, w, lds.queries(), row,
                                                       rows, o);
