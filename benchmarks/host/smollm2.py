@@ -10,7 +10,8 @@ f32 and bf16 compute with the values of the codes; int4 keeps 4-bit codes: hk th
 ONNX Runtime the same values quantised again for MatMulNBits (blocks of 32, accuracy level 4).
 PyTorch is transformers' own model with scaled_dot_product_attention and a cache that grows;
 ONNX Runtime (a wheel unpacked in FOLDER, which the environment does not have) runs a graph as
-its model builder writes it, whose caches are its own inputs and outputs. llama.cpp is the package
+its model builder writes it, whose caches are its own inputs and outputs. It, hk and llama.cpp
+keep the memory of their caches from one prompt to the next. llama.cpp is the package
 llama_cpp in FOLDER (PyPI has llama-cpp-python as source, to be built for the CPU), with the file
 itself for int4. On a machine that others use, --cpu-time takes the processor's time of one thread
 in place of the clock's. --keep leaves compiled modules and model files in a folder and takes
@@ -59,10 +60,10 @@ class Compiled:
         if not path.exists():
             graph = hk.torch.export(model, dtype=dtype, stored=stored)
             hk.compile(graph, path, targets=["host"])
-        self.function = hk.load(path, threads=threads).forward
+        self.decoder = hk.Decoder(hk.load(path, threads=threads).forward, 1, ROOM)
 
     def prefill(self, ids: np.ndarray) -> np.ndarray:
-        self.decoder = hk.Decoder(self.function, 1, ROOM)
+        self.decoder.reset()
         return self.decoder.prefill([ids])[0]
 
     def step(self, token: int) -> np.ndarray:

@@ -37,6 +37,10 @@ class Decoder:
             a.name == "lines" for a in function.inputs) else {}
         self._step: typing.Any = None
 
+    def reset(self) -> None:
+        """Forgets every sequence's tokens; the caches' memory stays, for the next prompts."""
+        self.lengths[:] = 0
+
     def _inputs(self, counts: typing.Any) -> dict:
         """Positions and slots of the next counts[b] tokens of every sequence."""
         np = self._np

@@ -192,6 +192,8 @@ def test_a_prompt_in_parts(tmp_path):
     for cut in ((0, 7, 0, 1), (7, 19, 1, 2), (19, 20, 2, 12)):
         last = decoder.prefill([ids[0][cut[0]:cut[1]], ids[1][cut[2]:cut[3]]])
     np.testing.assert_allclose(last, whole, rtol=0, atol=1e-5 * np.abs(whole).max())
+    decoder.reset()
+    np.testing.assert_array_equal(decoder.prefill([ids[0], ids[1][:12]]), whole)
     assert serving.largest_difference(function, model, 40) < 1e-5
 
 

@@ -418,6 +418,9 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     onlyQuantized({32, 64, 256, 2, 2, 2, true, true}),
 };
 /// Host rows: kBytes counts the bytes of the widened operands (4 per element).
+/// A panel of f32 and the one that is asked for meanwhile fit the L1 cache
+/// with fewer.
+inline constexpr int32_t kHostDepthOfF32 = 192;
 inline constexpr GemmTileRow kGemmTilesHost[] = {
     {192, 64, 1024, 1, 1, 1, true, false},
     {96, 64, 1024, 1, 1, 1, true, false},
@@ -530,9 +533,12 @@ constexpr GemmTile tileOf(const GemmTileRow &row, const Target &target,
                           const GemmShapeClass &shape) {
   auto [a, b] = gemmBits(row.loop, shape);
   int32_t bits = target.arch == Arch::Host ? 32 : a > b ? a : b;
-  return {row.bm, row.bn,   row.kBytes * 8 / bits,
-          row.wm, row.wn,   row.stages,
-          1,      row.loop, row.cluster};
+  int32_t depth = row.kBytes * 8 / bits;
+  if (target.arch == Arch::Host && row.bm > kHostSkinnyRows &&
+      shape.operand == DType::F32 && depth > kHostDepthOfF32)
+    depth = kHostDepthOfF32;
+  return {row.bm,     row.bn, depth,    row.wm,     row.wn,
+          row.stages, 1,      row.loop, row.cluster};
 }
 
 /// LDS bytes of `tile`, whatever its loop.

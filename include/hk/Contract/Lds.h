@@ -73,6 +73,9 @@ inline constexpr int32_t kHostSkinnyRows = 8;
 /// Floats between two packed rows of A beyond bk: keeps them in different cache
 /// sets.
 inline constexpr int32_t kHostRowPad = 16;
+/// Columns of B, at most, that are packed and multiplied before the next ones
+/// take their place.
+inline constexpr int32_t kHostPanel = 32;
 
 constexpr bool isHostSkinny(const Target &target, const GemmTile &tile) {
   return target.arch == Arch::Host && tile.bm <= kHostSkinnyRows;
@@ -336,7 +339,7 @@ constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
   if (target.arch == Arch::Host)
     return ldsAdd(
         ldsAdd(ldsMul(tile.bm, tile.bk + kHostRowPad, 4), scales),
-        ldsAdd(ldsMul(tile.bn, tile.bk, 4), ldsMul(tile.bm, tile.bn, 4)));
+        ldsAdd(ldsMul(kHostPanel, tile.bk, 4), ldsMul(tile.bm, tile.bn, 4)));
   int64_t stage = ldsAdd(ldsMul(tile.bm, tile.bk), ldsMul(tile.bn, tile.bk));
   int64_t bytes = ldsAdd(ldsMul(stage, info(operand).bits / 8), scales);
   return ldsMax(ldsMul(tile.stages, bytes),

@@ -62,6 +62,7 @@ template <class Problem> struct Gemm {
       T.bk / kElements + (kSkinny ? 0 : kHostRowPad);
   static_assert(T.bk % (2 * kHostLanes) == 0 && T.bn % 16 == 0);
   static_assert(kSkinny || kPartRows % kPanel == 0);
+  static_assert(kPanel <= kHostPanel);
 
   struct alignas(64) Shared {
     u8 bytes[kLds];
@@ -84,7 +85,9 @@ template <class Problem> struct Gemm {
     static_assert(!scaled || (T.bk == kBlockScaleA.depth && !kSkinny));
     static_assert(T.bk % A::Decode::kBlock == 0);
     [[maybe_unused]] HostTiles<kMultipliesTiles<Word> && !kSkinny> tiles;
-    clear(c, at.rows);
+    // The products of the first step make c anew.
+    if (kSkinny || scaled || range.begin >= range.end)
+      clear(c, at.rows);
     HostSource<B, Sum> sourceB(args.b, args.n * kParts, range.end);
     for (i64 k = range.begin; k < range.end; k += T.bk) {
       i64 depth = range.end - k < T.bk ? range.end - k : i64(T.bk);
@@ -114,12 +117,11 @@ template <class Problem> struct Gemm {
                       sourceB.part(p, args.n).at(at.n0, k), at.cols, depth,
                       c + p * kPartRows, T.bn);
       } else {
-        Word *packedB = scratch + T.bm * kStrideA;
+        Word *panel = scratch + T.bm * kStrideA;
         i64 used = (depth + kElements - 1) / kElements;
         for (int p = 0; p < kParts; ++p)
           for (i64 n = 0; n < at.cols; n += kPanel) {
             i64 cols = at.cols - n < kPanel ? at.cols - n : i64(kPanel);
-            Word *panel = packedB + (p * kPartRows + n) * (T.bk / kElements);
             packPanel(sourceB.part(p, args.n).at(at.n0 + n, k), cols, depth,
                       panel, words);
             Acc *to = c + p * kPartRows + n;
@@ -131,7 +133,7 @@ template <class Problem> struct Gemm {
                              to);
             else
               multiplyRows<Word>(rowsA, strideA, at.rows, panel, used, to, T.bn,
-                                 asked);
+                                 asked, k == range.begin);
           }
       }
     }
@@ -178,7 +180,7 @@ private:
   /// Those of the rows of A that are quantised, behind the packed operands.
   HK_MEM static float *rowScales(Word *scratch) {
     return reinterpret_cast<float *>(scratch + T.bm * kStrideA +
-                                     T.bn * (T.bk / kElements));
+                                     kPanel * (T.bk / kElements));
   }
 
   /// Where the rows from here on are, if `depth` of k are words as they lie;
@@ -187,19 +189,20 @@ private:
   /// of a micro kernel must not meet in a few of its sets (64 lines, a page of
   /// addresses).
   HK_MEM static const Word *inPlace(const SourceA &a, i64 depth) {
-    constexpr bool words = __is_same(Word, float) ? A::kMem == DType::F32
-                                                  : kMultipliesTiles<Word> &&
-                                                        A::kMem == DType::BF16;
-    constexpr bool asStored = words && !A::Decode::kDecodes &&
-                              A::kKContiguous && !A::kGathered &&
-                              P::kScale == KScale::None && !kSkinny;
+    constexpr DType mem = __is_same(Word, Bf16Pair) ? DType::BF16 : DType::F32;
+    constexpr bool asStored = !__is_same(Word, i32) && A::kMem == mem &&
+                              !A::Decode::kDecodes && A::kKContiguous &&
+                              !A::kGathered && P::kScale == KScale::None &&
+                              !kSkinny;
     if constexpr (asStored) {
+      constexpr i64 unit =
+          kMultipliesTiles<Word> ? kElements * kHostTile : kElements;
       u64 bytes = u64(a.stride) * sizeof(*a.data),
           lowest = bytes & (~bytes + 1);
-      if (bytes % sizeof(Word) == 0 && bytes != 0 &&
-          (kMultipliesTiles<Word> || lowest <= 2048) &&
-          (!kMultipliesTiles<Word> || depth % (kElements * kHostTile) == 0))
-        return reinterpret_cast<const Word *>(a.data + a.offset(0, 0));
+      u64 from = u64(a.data + a.offset(0, 0));
+      if ((from | bytes) % sizeof(Word) == 0 && bytes != 0 &&
+          (kMultipliesTiles<Word> || lowest <= 2048) && depth % unit == 0)
+        return reinterpret_cast<const Word *>(from);
     }
     return nullptr;
   }

@@ -115,7 +115,7 @@ template <class L, class Acc> struct HostSource {
         i64 at = kKContiguous ? offset(r, 0) : offset(0, r);
         auto from = data + (at >> isPacked(L::kMem));
         for (i64 e = 0; e < run; e += line)
-          __builtin_prefetch(from + e, 0, 2);
+          __builtin_prefetch(from + e, 0, 3);
       }
     }
   }

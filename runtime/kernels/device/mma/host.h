@@ -236,7 +236,7 @@ struct AskedRows {
   HK_MEM void ask() {
     u64 row = from;
     _Pragma("nounroll") for (i64 r = 0; r < rows; ++r, row += u64(stride))
-        __builtin_prefetch(reinterpret_cast<const void *>(row), 0, 2);
+        __builtin_prefetch(reinterpret_cast<const void *>(row), 0, 3);
     from += u64(step);
   }
 };
@@ -247,18 +247,20 @@ struct AsksNothing {
 /// Words between two times that a micro kernel asks.
 inline constexpr i64 kAskedWords = 16;
 
-/// c[R][kPanel] += a[R][words] * panel[words][kPanel].
+/// c[R][kPanel] (+)= a[R][words] * panel[words][kPanel]; `first`: c has nothing
+/// yet.
 template <int R, class Word, class Sum = typename HostWord<Word>::Sum,
           class Asked = AsksNothing>
-__attribute__((noinline)) void microKernel(const Word *a, i64 strideA,
-                                           const Word *panel, i64 words, Sum *c,
-                                           i64 strideC, Asked asked = {}) {
+__attribute__((noinline)) void
+microKernel(const Word *a, i64 strideA, const Word *panel, i64 words, Sum *c,
+            i64 strideC, Asked asked = {}, bool first = false) {
   using V = HostVec<Sum>;
   constexpr int W = kHostLanes;
   V acc[R][2];
   HK_UNROLL for (int r = 0; r < R; ++r) {
-    acc[r][0] = *reinterpret_cast<const V *>(c + r * strideC);
-    acc[r][1] = *reinterpret_cast<const V *>(c + r * strideC + W);
+    acc[r][0] = first ? V(0) : *reinterpret_cast<const V *>(c + r * strideC);
+    acc[r][1] =
+        first ? V(0) : *reinterpret_cast<const V *>(c + r * strideC + W);
   }
   for (i64 w = 0; w < words;) {
     i64 end = words;
@@ -283,21 +285,22 @@ __attribute__((noinline)) void microKernel(const Word *a, i64 strideA,
   }
 }
 
-/// c[rows][kPanel] += a[rows][words] * panel[words][kPanel] for any number of
+/// c[rows][kPanel] (+)= a[rows][words] * panel[words][kPanel] for any number of
 /// rows, while `asked` is asked for.
 template <class Word, int R = kHostMicroRows,
           class Sum = typename HostWord<Word>::Sum, class Asked = AsksNothing>
 HK_DEV void multiplyPanel(const Word *a, i64 strideA, i64 rows,
                           const Word *panel, i64 words, Sum *c, i64 strideC,
-                          Asked asked = {}) {
+                          Asked asked = {}, bool first = false) {
   for (; rows >= R; rows -= R, a += R * strideA, c += R * strideC)
-    microKernel<R, Word>(a, strideA, panel, words, c, strideC, asked.take());
+    microKernel<R, Word>(a, strideA, panel, words, c, strideC, asked.take(),
+                         first);
   if constexpr (R > 1)
     if (rows > 0)
       multiplyPanel<Word, (R > 8   ? 8
                            : R > 4 ? 4
                                    : R / 2)>(a, strideA, rows, panel, words, c,
-                                             strideC, asked);
+                                             strideC, asked, first);
 }
 
 /// Sum of the lanes, pairwise.

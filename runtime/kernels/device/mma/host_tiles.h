@@ -120,42 +120,48 @@ tileKernel(const Bf16Pair *a, i64 strideA, const Bf16Pair *panel, i64 words,
   }
 }
 
-/// c[rows][kPanel] += a[rows][words] * panel[words][kPanel] while HostTiles
+/// c[rows][kPanel] (+)= a[rows][words] * panel[words][kPanel] while HostTiles
 /// lives. `words`: a multiple of 16.
-template <class Asked = AsksNothing>
+template <bool Accumulate = true, class Asked = AsksNothing>
 HK_DEV void multiplyTiles(const Bf16Pair *a, i64 strideA, i64 rows,
                           const Bf16Pair *panel, i64 words, float *c,
                           i64 strideC, Asked asked = {}) {
   constexpr int two = 2 * kHostTile;
   for (; rows >= two; rows -= two, a += two * strideA, c += two * strideC)
-    tileKernel<2>(a, strideA, panel, words, c, strideC, asked.take());
+    tileKernel<2, Accumulate>(a, strideA, panel, words, c, strideC,
+                              asked.take());
   if (rows >= kHostTile) {
-    tileKernel<1>(a, strideA, panel, words, c, strideC, asked.take());
+    tileKernel<1, Accumulate>(a, strideA, panel, words, c, strideC,
+                              asked.take());
     rows -= kHostTile, a += kHostTile * strideA, c += kHostTile * strideC;
   }
   if (rows > 0) {
     HostTileShape few{int(rows)};
     __builtin_ia32_tile_loadconfig(&few);
-    tileKernel<1>(a, strideA, panel, words, c, strideC, asked.take());
+    tileKernel<1, Accumulate>(a, strideA, panel, words, c, strideC,
+                              asked.take());
     __builtin_ia32_tile_loadconfig(&kWholeHostTiles);
   }
 }
 #endif
 
-/// c[rows][kPanel] += a[rows][words] * panel[words][kPanel], zeros up to a
-/// multiple of 16 words, by whatever multiplies such words fastest here.
-/// HostTiles lives.
+/// c[rows][kPanel] (+)= a[rows][words] * panel[words][kPanel], zeros up to a
+/// multiple of 16 words, by whatever multiplies such words fastest here;
+/// `first`: c has nothing yet. HostTiles lives.
 template <class Word, class Sum = typename HostWord<Word>::Sum,
           class Asked = AsksNothing>
 HK_DEV void multiplyRows(const Word *a, i64 strideA, i64 rows,
                          const Word *panel, i64 words, Sum *c, i64 strideC,
-                         Asked asked = {}) {
-  if constexpr (kMultipliesTiles<Word>)
-    multiplyTiles(a, strideA, rows, panel,
-                  (words + kHostTile - 1) / kHostTile * kHostTile, c, strideC,
-                  asked);
-  else
-    multiplyPanel<Word>(a, strideA, rows, panel, words, c, strideC, asked);
+                         Asked asked = {}, bool first = false) {
+  if constexpr (kMultipliesTiles<Word>) {
+    i64 padded = (words + kHostTile - 1) / kHostTile * kHostTile;
+    if (first)
+      multiplyTiles<false>(a, strideA, rows, panel, padded, c, strideC, asked);
+    else
+      multiplyTiles(a, strideA, rows, panel, padded, c, strideC, asked);
+  } else
+    multiplyPanel<Word>(a, strideA, rows, panel, words, c, strideC, asked,
+                        first);
 }
 
 } // namespace hk
