@@ -96,7 +96,30 @@ void RegionBuilder::cloneView(Operation *view, OpBuilder &builder,
   for (Value operand : view->getOperands().drop_front())
     if (!mapping.contains(operand))
       mapping.map(operand, sizes.getValue(*dims.name(operand)));
-  builder.clone(*view, mapping);
+  Operation *made = builder.clone(*view, mapping);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(view))
+    keepWholeDims(slice, cast<tensor::ExtractSliceOp>(made));
+}
+
+/// Where a slice takes a whole dim of what the kernel computes, says so by the
+/// size of that value itself: the kernel knows nothing of the outer graph, from
+/// which the sizes of two of its operands are known to be equal.
+void RegionBuilder::keepWholeDims(tensor::ExtractSliceOp slice,
+                                  tensor::ExtractSliceOp made) {
+  if (!made.getSource().getDefiningOp() || slice.getDroppedDims().any())
+    return;
+  OpBuilder builder(made);
+  SmallVector<OpFoldResult> sizes = made.getMixedSizes();
+  for (int64_t d = 0; d < slice.getType().getRank(); ++d)
+    if (slice.isDynamicSize(d) &&
+        dims.equal(slice.getResult(), d, slice.getSource(), d))
+      sizes[d] =
+          tensor::DimOp::create(builder, made.getLoc(), made.getSource(), d)
+              .getResult();
+  SmallVector<Value> dynamic;
+  SmallVector<int64_t> fixed;
+  dispatchIndexOpFoldResults(sizes, dynamic, fixed);
+  made.getSizesMutable().assign(dynamic);
 }
 
 void RegionBuilder::cloneMembers(const FusionGroup &group, Block &body,

@@ -42,6 +42,7 @@ private:
                     DimResolver &sizes);
   void cloneView(Operation *view, OpBuilder &builder, IRMapping &mapping,
                  DimResolver &sizes);
+  void keepWholeDims(tensor::ExtractSliceOp slice, tensor::ExtractSliceOp made);
 
   DimSymbols &dims;
   Operation *anchor; // sizes are computed before it

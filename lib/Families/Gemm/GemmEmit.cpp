@@ -19,6 +19,7 @@
 #include "GemmLoops.h"
 #include "PlaceStores.h"
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Exchange.h"
 
 #include <numeric>
@@ -46,8 +47,13 @@ public:
       : kernel(kernel), target(target), prefix(prefix), os(os),
         gemm(describeGemm(kernel)), dims(DimSymbols::ofKernel(kernel)),
         words(kernel), places(gemm.matmul, dims) {
+    // Views were accepted by fusion. Behind one without a place, values would
+    // be stored elsewhere.
     for (Operation &op : kernel.getSpecBlock().without_terminator())
-      (void)places.add(&op); // accepted by fusion
+      if (!places.add(&op).accepted() && isView(&op))
+        llvm::reportFatalInternalError(
+            "hk: the kernel of a product does not know the place of " +
+            op.getName().getStringRef());
   }
 
   void run() {
