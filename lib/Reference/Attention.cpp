@@ -249,7 +249,7 @@ void Row::weigh() {
     w.variance[k] += w.rounding[k];
     // Kernels may take a weight that is no normal f32 for 0.
     if (w.weight[k] < kSmallest)
-      w.variance[k] = 1;
+      w.variance[k] = w.rounding[k] = 1;
   }
 }
 

@@ -38,6 +38,8 @@ double Tensor::boundAt(int64_t i) const {
   if (sigma == 0)
     return 0;
   // A flip of the last rounding is one unit in the last place.
+  if (!flip.empty())
+    sigma = std::sqrt(std::max(0.0, sigma * sigma - flip[i] * flip[i]));
   double ulp = ulpOf(dtype, values[i]), jump = jumpAt(i);
   double earlier = std::sqrt(std::max(0.0, jump * jump - ulp * ulp));
   return 8 * sigma + 2 * earlier + ulp;

@@ -71,7 +71,7 @@ class ResultBuilder {
 public:
   ResultBuilder(::hk::DType dtype, ArrayRef<int64_t> sizes)
       : tensor(dtype, sizes), errors(tensor.values.size()),
-        jumps(tensor.values.size()) {}
+        jumps(tensor.values.size()), flips(tensor.values.size()) {}
   /// Rounds to the element type.
   void set(int64_t i, Noisy v) { setExact(i, rounded(tensor.dtype, v)); }
   /// A number of the element type, taken as it is.
@@ -80,13 +80,14 @@ public:
     // Unspecified, times zero.
     errors[i] = std::isnan(v.sigma) ? kInf : v.sigma;
     jumps[i] = std::isfinite(v.jump) ? v.jump : 0;
+    flips[i] = v.flip;
   }
   /// The finished tensor; without errors where all are zero.
   Tensor take();
 
 private:
   Tensor tensor;
-  std::vector<double> errors, jumps;
+  std::vector<double> errors, jumps, flips;
 };
 
 inline Noisy at(const Tensor &t, int64_t i) {

@@ -9,7 +9,9 @@
 // corrects: with w = beta k, element i of the new column has the slopes
 // (1 - w_i k_i) and -w_i k_j, and these, not those of a sum of independent
 // terms, propagate the noise. That keeps a bound that does not grow where the
-// recurrence contracts.
+// recurrence contracts. One flip of a value, a beta or a decay moves a whole
+// column, and all terms of a result with it: that of the largest effect is
+// carried along as a vector.
 //
 //===----------------------------------------------------------------------===//
 
@@ -113,6 +115,7 @@ private:
                ResultBuilder &result) {
     int64_t keyHead = head / (valueHeads / heads);
     std::vector<Noisy> state(keys * values);
+    flips.assign(keys * values, 0);
     for (int64_t k = 0; k < keys; ++k)
       for (int64_t v = 0; v < values; ++v)
         state[k * values + v] = pool.load(sequence.number, head, k, v);
@@ -127,10 +130,7 @@ private:
           correct(state, k, t, head, v);
         else
           extend(state, k, t, head, v);
-        F32Sum sum;
-        for (int64_t i = 0; i < keys; ++i)
-          addProduct(sum, state[i * values + v], q[i]);
-        result.set((t * valueHeads + head) * values + v, sum.noisy());
+        result.set((t * valueHeads + head) * values + v, read(state, q, v));
       }
     }
     for (int64_t k = 0; k < keys; ++k)
@@ -138,19 +138,58 @@ private:
         pool.store(sequence.number, head, k, v, state[k * values + v]);
   }
 
+  /// The product of a column with the query.
+  Noisy read(const std::vector<Noisy> &state, ArrayRef<Noisy> q, int64_t v) {
+    F32Sum sum;
+    double flip = 0;
+    for (int64_t i = 0; i < keys; ++i) {
+      addProduct(sum, state[i * values + v], q[i]);
+      flip += q[i].value * flips[i * values + v];
+    }
+    Noisy result = sum.noisy();
+    if (std::isfinite(flip) && std::isfinite(result.sigma))
+      result.jump = std::max(result.jump, std::fabs(flip));
+    return result;
+  }
+
+  /// Takes a flip that moves element i of a column by factor(i) * jump, if its
+  /// effect is larger than that of the one before.
+  void flipColumn(int64_t column, double jump,
+                  function_ref<double(int64_t)> factor) {
+    double now = 0, before = 0;
+    for (int64_t i = 0; i < keys; ++i) {
+      now += square(factor(i) * jump);
+      before += square(flips[i * values + column]);
+    }
+    if (!(now > before) || std::isinf(now))
+      return;
+    for (int64_t i = 0; i < keys; ++i)
+      flips[i * values + column] = factor(i) * jump;
+  }
+
   void decay(std::vector<Noisy> &state, int64_t token, int64_t head) {
     Noisy all = gate(op.getDecay(), token, head, 1, 0, 1, true);
-    for (int64_t k = 0; k < keys; ++k) {
-      Noisy row = gate(op.getKeyDecay(), token, head, keys, k, 1, true);
-      for (int64_t v = 0; v < values; ++v) {
+    SmallVector<Noisy> rows;
+    for (int64_t k = 0; k < keys; ++k)
+      rows.push_back(gate(op.getKeyDecay(), token, head, keys, k, 1, true));
+    for (int64_t v = 0; v < values; ++v) {
+      Noisy column = gate(op.getValueDecay(), token, head, values, v, 1, true);
+      // Of a column in one: the gates that all its elements share.
+      double jump = jumpOf(all, column.value, column, all.value);
+      auto before = [&](int64_t k) {
+        return rows[k].value * state[k * values + v].value;
+      };
+      for (int64_t k = 0; k < keys; ++k)
+        flips[k * values + v] *= all.value * rows[k].value * column.value;
+      flipColumn(v, jump, before);
+      for (int64_t k = 0; k < keys; ++k) {
         Noisy &s = state[k * values + v];
         if (op.getDecay())
           s = timesF32(s, all);
         if (op.getKeyDecay())
-          s = timesF32(s, row);
+          s = timesF32(s, rows[k]);
         if (op.getValueDecay())
-          s = timesF32(
-              s, gate(op.getValueDecay(), token, head, values, v, 1, true));
+          s = timesF32(s, column);
       }
     }
   }
@@ -174,6 +213,7 @@ private:
       Noisy &s = state[i * values + column];
       s = plusF32(s, timesF32(k[i], d));
     }
+    flipColumn(column, d.jump, [&](int64_t i) { return k[i].value; });
   }
 
   /// One column: S += k d with d = beta (v - S k).
@@ -208,12 +248,25 @@ private:
         sum.sigma = kInf;
       s = sum;
     }
+    carryFlip(k, b, column);
+    flipColumn(column, d.jump, [&](int64_t i) { return k[i].value; });
+  }
+
+  /// What a correction leaves of the flip.
+  void carryFlip(ArrayRef<Noisy> k, Noisy b, int64_t column) {
+    double along = 0;
+    for (int64_t i = 0; i < keys; ++i)
+      along += k[i].value * flips[i * values + column];
+    for (int64_t i = 0; i < keys; ++i)
+      flips[i * values + column] -= b.value * along * k[i].value;
   }
 
   GatedDeltaRuleOp op;
   const Operands &in;
   const Tensor &query, &key, &value;
   StatePool<GatedDeltaRuleOp> pool;
+  /// By how much a column's flip of the largest effect moves its elements.
+  std::vector<double> flips;
   int64_t heads, keys, valueHeads, values;
   double scale;
 };

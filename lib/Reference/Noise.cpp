@@ -23,9 +23,10 @@ reference::Noisy reference::rounded(::hk::DType dtype, Noisy v) {
     double least = std::max(magnitude - v.reach(), 0.0);
     return {value, std::isinf(roundTo(dtype, least)) ? 0 : kInf};
   }
-  double ulp = ulpOf(dtype, value);
-  return {value, noiseAfterRounding(v.sigma, ulp),
-          jumpAfterRounding(v.sigma, v.jump, ulp)};
+  double ulp = ulpOf(dtype, value), offset = std::fabs(v.value - value);
+  return {value, noiseAfterRounding(v.sigma, ulp, offset),
+          jumpAfterRounding(v.sigma, v.jump, ulp),
+          likelyFlip(v.sigma, ulp, offset)};
 }
 
 reference::Noisy reference::inF32Range(Noisy v) {

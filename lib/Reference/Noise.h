@@ -36,6 +36,8 @@ struct Noisy {
   double value = 0;
   double sigma = 0;
   double jump = 0;
+  /// The part of `sigma` that stands for a likely flip of the last rounding.
+  double flip = 0;
 
   /// How far the noise reaches, either way.
   double reach() const { return 8 * sigma + 2 * jump; }
@@ -65,18 +67,33 @@ inline double noiseOfUlps(double value, double ulps) {
   return ulps * f32Ulp(value) / std::sqrt(3.0);
 }
 
-/// Noise after rounding to a grid of spacing `ulp`: what was there, plus the
-/// chance that it moves the value across a rounding boundary.
-inline double noiseAfterRounding(double sigma, double ulp) {
+/// Whether a rounding to a grid of spacing `ulp` flips rarely.
+inline bool flipsRarely(double sigma, double ulp) {
+  return sigma > 0 && sigma < ulp / 16;
+}
+
+/// The deviation of what a value becomes that lies on the boundary of such a
+/// rounding, `offset` away from its neighbour on the grid: either side is as
+/// likely. 0: it lies elsewhere.
+inline double likelyFlip(double sigma, double ulp, double offset) {
+  bool there = std::fabs(offset - ulp / 2) <= sigma;
+  return flipsRarely(sigma, ulp) && there ? ulp / 2 : 0;
+}
+
+/// Noise after rounding: what was there, plus the chance that it moves the
+/// value across a boundary.
+inline double noiseAfterRounding(double sigma, double ulp, double offset) {
   if (sigma == 0)
     return 0;
-  return std::sqrt(sigma * sigma + std::min(sigma * ulp, ulp * ulp / 6));
+  double flip = likelyFlip(sigma, ulp, offset);
+  double flips = flip > 0 ? flip * flip : std::min(sigma * ulp, ulp * ulp / 6);
+  return std::sqrt(sigma * sigma + flips);
 }
 
 /// The jump after the same rounding. With little noise before it a rounding
 /// flips rarely, and then by a whole `ulp`; what follows a flip rounds anew.
 inline double jumpAfterRounding(double sigma, double jump, double ulp) {
-  return sigma > 0 && sigma < ulp / 16 ? hypot2(jump, ulp) : jump;
+  return flipsRarely(sigma, ulp) ? hypot2(jump, ulp) : jump;
 }
 
 /// `slope` * noise, where no noise times infinity is none.

@@ -40,17 +40,19 @@ static Noisy correct(double value, double inherited, double jump) {
     return {f32(value), std::isfinite(inherited) ? 0 : kInf};
   if (Noisy v = inF32Range({value, inherited, jump}); v.sigma != inherited)
     return {f32(value), v.sigma}; // it overflows, or may
+  double exact = value;
   value = f32(value);
   if (std::isinf(value))
     return {value, 0};
   double ulp = f32Ulp(value);
-  return {value, noiseAfterRounding(inherited, ulp),
+  return {value, noiseAfterRounding(inherited, ulp, std::fabs(exact - value)),
           jumpAfterRounding(inherited, jump, ulp)};
 }
 
-/// floor or round of x: noise may move it by whole numbers.
-static Noisy stepped(double value, Noisy x) {
-  return {value, noiseAfterRounding(x.sigma, 1),
+/// floor or round of x: noise may move it by whole numbers. `offset` is as far
+/// below 1/2 as x is away from the next number with another result.
+static Noisy stepped(double value, Noisy x, double offset) {
+  return {value, noiseAfterRounding(x.sigma, 1, offset),
           jumpAfterRounding(x.sigma, x.jump, 1)};
 }
 
@@ -209,10 +211,14 @@ static void addUnaries(EvaluatorTable &table) {
   addUnary<GeluTanhOp>(table, geluTanh);
   addUnary<ReluOp>(table, relu);
   addUnary<SoftplusOp>(table, softplus);
-  addUnary<FloorOp>(table,
-                    [](Noisy x) { return stepped(std::floor(x.value), x); });
-  addUnary<RoundOp>(
-      table, [](Noisy x) { return stepped(std::nearbyint(x.value), x); });
+  addUnary<FloorOp>(table, [](Noisy x) {
+    double value = std::floor(x.value);
+    return stepped(value, x, std::fabs(x.value - value - 0.5));
+  });
+  addUnary<RoundOp>(table, [](Noisy x) {
+    double value = std::nearbyint(x.value);
+    return stepped(value, x, std::fabs(x.value - value));
+  });
 }
 
 /// What is limited keeps its noise only as far as it may get out of the range.

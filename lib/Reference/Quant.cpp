@@ -33,7 +33,8 @@ static Noisy quantizeOne(DType dtype, Noisy x, Noisy s, double limit) {
   if (std::isinf(x.sigma) || std::isinf(s.sigma))
     return rounded(dtype, {clamped, kInf});
   double ulp = f32Ulp(q), inherited = sigmaOf(x, 1 / s.value, s, q / s.value);
-  double sigma = noiseAfterRounding(inherited, ulp);
+  double offset = std::fabs(x.value / s.value - q);
+  double sigma = noiseAfterRounding(inherited, ulp, offset);
   double jump =
       jumpAfterRounding(inherited, jumpOf(x, 1 / s.value, s, q / s.value), ulp);
   if (!std::isfinite(sigma) || !std::isfinite(jump))
@@ -227,7 +228,7 @@ static LogicalResult evaluateQuantizeMx(Operation *op, const Operands &in,
 /// A value of f32 arithmetic from its noise before the rounding.
 static Noisy roundedToF32(double exact, double sigma, double jump) {
   double value = f32(exact), ulp = f32Ulp(value);
-  return {value, noiseAfterRounding(sigma, ulp),
+  return {value, noiseAfterRounding(sigma, ulp, std::fabs(exact - value)),
           jumpAfterRounding(sigma, jump, ulp)};
 }
 

@@ -45,6 +45,8 @@ Tensor ResultBuilder::take() {
     tensor.error = std::move(errors);
   if (llvm::any_of(jumps, [](double j) { return j != 0; }))
     tensor.jump = std::move(jumps);
+  if (llvm::any_of(flips, [](double f) { return f != 0; }))
+    tensor.flip = std::move(flips);
   return std::move(tensor);
 }
 

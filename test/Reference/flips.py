@@ -93,4 +93,62 @@ unspecified = np.isinf(case.bounds[1]).sum(1)
 if not (unspecified == 2).all() or case.bounds[3].any():
     print("FAIL only the indices of the two neighbours are unspecified, and no member is")
     raise SystemExit(1)
+# What lies on a boundary may fall to either side everywhere: silu(2^-24) is a little more
+# than half of f16's least number, and exactly half in f32.
+x = np.full((5, 16), 2.0**-24)
+text = """func.func @main(%x: tensor<5x16xf16>) -> tensor<5x1xf32> {
+  %s = hk.silu %x : tensor<5x16xf16> -> tensor<5x16xf16>
+  %r = hk.reduce sum %s : tensor<5x16xf16> -> tensor<5x1xf32>
+  return %r : tensor<5x1xf32>
+}
+"""
+check("boundary", Case(text, [x]), np.zeros((5, 1)))
+
+# The same of what steps by whole numbers.
+text = """func.func @main(%x: tensor<64xf32>) -> tensor<1xf32> {
+  %l = hk.log2 %x : tensor<64xf32>
+  %f = hk.floor %l : tensor<64xf32>
+  %r = hk.reduce sum %f : tensor<64xf32> -> tensor<1xf32>
+  return %r : tensor<1xf32>
+}
+"""
+power = np.arange(64) % 16 == 0
+x = np.where(power, 8.0, 9.0)
+check("boundary of floor", Case(text, [x]), np.where(power, 2.0, 3.0).sum(keepdims=True))
+
+# A flip of a value, or of a decay, moves all terms of a result of the gated delta rule.
+T, K, V = 3, 64, 40
+q, k = (to("bf16", rng.uniform(0.5, 1, (T, 1, K)) / 8) for _ in range(2))
+s = to("f32", rng.uniform(0.5, 1, (1, 1, K, V)))
+v = unsilu((rng.integers(185, 195, (T, 1, V)) + 0.5) / 32)
+g = unsilu((rng.integers(185, 195, (T, 1)) + 0.5) / 32)
+types = {"q": q, "k": k, "v": v, "g": g, "s": s}
+kinds = {"q": "bf16", "k": "bf16", "v": "f32", "g": "f32", "s": "f32"}
+of = {name: f"tensor<{'x'.join(map(str, x.shape))}x" for name, x in types.items()}
+arguments = ", ".join(f"%{name}: {of[name]}{kinds[name]}>" for name in types)
+
+
+def walk(rule, v, g):
+    state, out = s[0, 0], []
+    for t in range(T):
+        state = state * np.exp(-g[t, 0])
+        d = v[t, 0] - (k[t, 0] @ state if rule == "delta" else 0)
+        state = state + np.outer(k[t, 0], d)
+        out.append(q[t, 0] @ state)
+    return np.array(out)[:, None]
+
+
+for rule in ("delta", "linear"):
+    text = f"""func.func @main({arguments}, %o: tensor<2xi32>) -> {of["v"]}f32> {{
+  %a = hk.silu %v : {of["v"]}f32> -> {of["v"]}bf16>
+  %b = hk.silu %g : {of["g"]}f32> -> {of["g"]}bf16>
+  %d = hk.neg %b : {of["g"]}bf16>
+  %r, %n = hk.gated_delta_rule %q, %k, %a decay %d offsets %o state %s rule {rule} scale 1.0 : {of["q"]}bf16>, {of["k"]}bf16>, {of["v"]}bf16> decay {of["g"]}bf16> offsets tensor<2xi32> state {of["s"]}f32> -> {of["v"]}f32>, {of["s"]}f32>
+  return %r : {of["v"]}f32>
+}}
+"""
+    case = Case(text, [to("f32", x) for x in types.values()] + [np.array([0, T], np.int32)])
+    for ulps in ((8, 0), (-8, 0), (0, 8), (0, -8)):
+        moved = [to("bf16", x / (1 + np.exp(-x)) * (1 + n * 2.0**-24)) for x, n in zip((v, g), ulps)]
+        check(f"{rule} {ulps}", case, walk(rule, *moved))
 finish()

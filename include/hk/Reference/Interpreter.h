@@ -37,6 +37,9 @@ struct Tensor {
   SmallVector<int64_t> sizes;
   std::vector<double> values;
   std::vector<double> error, jump;
+  /// The part of `error` that stands for a likely flip of the last rounding;
+  /// empty where no element has one.
+  std::vector<double> flip;
 
   Tensor() = default;
   Tensor(::hk::DType dtype, ArrayRef<int64_t> sizes);
