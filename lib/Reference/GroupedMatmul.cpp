@@ -65,6 +65,28 @@ static void markTwice(const std::vector<int64_t> &named, int64_t n,
       result.set(int64_t(row) * n + j, {0, kInf});
 }
 
+/// What noise decides: the rows whose own key it does, where blocks of sorted
+/// keys say which row meets which matrix; else all of them.
+static void markUndecided(GroupedMatmulOp op, const Operands &in,
+                          int64_t results, int64_t n, ResultBuilder &result) {
+  const Tensor *order = in.find(op.getOrder());
+  bool open = !in.of(op.getGroups()).error.empty();
+  auto mark = [&](int64_t row) {
+    for (int64_t j = 0; j < n; ++j)
+      result.set(row * n + j, {0, kInf});
+  };
+  if (!open && (!order || order->error.empty()))
+    return;
+  if (!op.isBlocks() || !order || order->jump.empty()) {
+    for (int64_t row = 0; row < results; ++row)
+      mark(row);
+    return;
+  }
+  for (auto [entry, jump] : llvm::zip_equal(order->values, order->jump))
+    if (jump != 0 && entry >= 0 && entry < double(results))
+      mark(int64_t(entry));
+}
+
 static std::vector<Group> collectGroups(GroupedMatmulOp op, const Operands &in,
                                         int64_t count, int64_t rows,
                                         int64_t results,
@@ -156,6 +178,7 @@ static LogicalResult evaluateGroupedMatmul(Operation *operation,
                   0, result);
   }
   markTwice(named, p.n, result);
+  markUndecided(op, in, results, p.n, result);
   out.push_back(result.take());
   return success();
 }

@@ -114,6 +114,12 @@ static LogicalResult evaluateSortByKey(Operation *op, const Operands &in,
   }
   if (isOpen(keys)) {
     leaveOpen(order);
+    // Where it lies is open for every item, what becomes of it only for those
+    // whose own key is: these have a jump.
+    order.jump.assign(order.values.size(), 0);
+    for (auto [place, item] : llvm::enumerate(order.values))
+      if (item < double(n))
+        order.jump[place] = keys.errorAt(int64_t(item)) > 0;
     leaveOpen(position);
   }
   out.push_back(std::move(order));

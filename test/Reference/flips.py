@@ -4,7 +4,7 @@ allow that, also where one flip in thousands of elements is all the noise there 
 
 import numpy as np
 
-from oracle import Case, check, finish, to
+from oracle import Case, check, finish, run, to
 
 rng = np.random.default_rng(11)
 N = 1_000_000
@@ -115,6 +115,39 @@ text = """func.func @main(%x: tensor<64xf32>) -> tensor<1xf32> {
 power = np.arange(64) % 16 == 0
 x = np.where(power, 8.0, 9.0)
 check("boundary of floor", Case(text, [x]), np.where(power, 2.0, 3.0).sum(keepdims=True))
+
+# Probabilities are rounded to f16 also beside one that is nearly nothing.
+D = 64
+q, k = np.zeros((1, 1, 1, 16)), np.zeros((1, 3, 1, 16))
+q[..., 0], k[0, :, 0, 0] = 1, to("f16", [0, 0.3, -372])
+v = to("f16", rng.normal(size=(1, 3, 1, D)))
+p = np.exp(k[0, :, 0, 0] - k[0, 1, 0, 0])
+result = to("f16", to("f16", p) @ v[0, :, 0] / p.sum())[None, None, None]
+case = run("hk.attention %0, %1, %2 scale 1.0 : INS -> OUTS", [(q, "f16"), (k, "f16"), (v, "f16")], [(result.shape, "f16")])
+if (result == case.values[0]).all():
+    print("FAIL no probability makes a difference: the test shows nothing")
+    raise SystemExit(1)
+check("f16 probabilities", case, result)
+
+# Where noise decides a token's expert, anything is right for its row, and for no other.
+x, w, logits = rng.normal(size=(3, 8)), rng.normal(size=(2, 8, 4)), np.array([[1.0, 3], [40, 41], [5, 2]])
+text = """func.func @main(%x: tensor<3x8xf32>, %w: tensor<2x8x4xf32>, %l: tensor<3x2xf32>) -> tensor<3x4xf32> {
+  %s = hk.sigmoid %l : tensor<3x2xf32>
+  %v, %i = hk.topk %s : tensor<3x2xf32> -> tensor<3x1xf32>, tensor<3x1xi32>
+  %ids = tensor.collapse_shape %i [[0, 1]] : tensor<3x1xi32> into tensor<3xi32>
+  %c = hk.histogram %ids : tensor<3xi32> -> tensor<2xi32>
+  %o, %p = hk.sort_by_key %ids bins 2 block 4 : tensor<3xi32> -> tensor<9xi32>, tensor<3xi32>
+  %e, %r, %z = hk.segments lengths %c items %ids block 4 : tensor<2xi32> items tensor<3xi32> -> tensor<3xi32>, tensor<3xi32>, tensor<3xi32>
+  %y = hk.grouped_matmul %x, %w blocks %e order %o block 4 : tensor<3x8xf32>, tensor<2x8x4xf32> groups tensor<3xi32> order tensor<9xi32> -> tensor<3x4xf32>
+  return %y : tensor<3x4xf32>
+}
+"""
+x, w = to("f32", x), to("f32", w)
+case = Case(text, [x, w, logits])
+check("experts", case, np.stack([x[0] @ w[1], x[1] @ w[0], x[2] @ w[0]]))
+if not (np.isinf(case.bounds[0]).all(1) == [False, True, False]).all() or np.isinf(case.bounds[0][[0, 2]]).any():
+    print("FAIL only the row of the second token is unspecified")
+    raise SystemExit(1)
 
 # A flip of a value, or of a decay, moves all terms of a result of the gated delta rule.
 T, K, V = 3, 64, 40
