@@ -31,7 +31,8 @@ def HKGuardViews : Pass<"hk-guard-views", "::mlir::ModuleOp"> {
     A slice or an expanded shape whose sizes or offsets only the call tells gets
     `hk.guard`s: offsets and sizes are not negative, a slice ends inside its
     tensor, the sizes of an expanded shape multiply to what is expanded. What
-    types or operands prove gets none.
+    types or operands prove gets none. A slice that is read backwards out of
+    its tensor, or with a dynamic size, is an error.
   }];
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -39,7 +39,8 @@ struct ViewGuards {
   OpBuilder b;
   Location loc;
 
-  void guardSlice(tensor::ExtractSliceOp slice);
+  /// Fails where no call could be right.
+  LogicalResult guardSlice(tensor::ExtractSliceOp slice);
   void guardExpand(tensor::ExpandShapeOp expand);
 
 private:
@@ -109,7 +110,30 @@ Value ViewGuards::endOf(Value offset, Value size, OpFoldResult stride) {
   return b.createOrFold<arith::AddIOp>(loc, last, one);
 }
 
-void ViewGuards::guardSlice(tensor::ExtractSliceOp slice) {
+/// A dim that is read backwards has to be so within a source of known size:
+/// upstream checks the last index of a slice, but not that it is negative.
+static LogicalResult checkBackwards(tensor::ExtractSliceOp slice, size_t dim,
+                                    bool isStatic) {
+  std::optional<int64_t> stride =
+      getConstantIntValue(slice.getMixedStrides()[dim]);
+  if (!stride || *stride >= 0)
+    return success();
+  if (!isStatic)
+    return slice.emitOpError("expected the stride of dim ")
+           << dim << " to be at least 1 where offset, size or source is "
+           << "dynamic, but got " << *stride;
+  int64_t first = *getConstantIntValue(slice.getMixedOffsets()[dim]);
+  int64_t size = *getConstantIntValue(slice.getMixedSizes()[dim]);
+  // Sizes are below 2^48, strides are not.
+  if (size <= 1 || (*stride >= -first && first + (size - 1) * *stride >= 0))
+    return success();
+  return slice.emitOpError("expected slice of dim ")
+         << dim << " to be in [0, " << slice.getSourceType().getDimSize(dim)
+         << "), but got " << size << " indices from " << first
+         << " on in steps of " << *stride;
+}
+
+LogicalResult ViewGuards::guardSlice(tensor::ExtractSliceOp slice) {
   Value source = slice.getSource();
   SmallVector<OpFoldResult> offsets = slice.getMixedOffsets(),
                             sizes = slice.getMixedSizes(),
@@ -122,6 +146,8 @@ void ViewGuards::guardSlice(tensor::ExtractSliceOp slice) {
                     !slice.getSourceType().isDynamicDim(dim);
     bool isWhole = isConstantIntValue(offset, 0) &&
                    isConstantIntValue(stride, 1) && isSizeOf(size, source, dim);
+    if (failed(checkBackwards(slice, dim, isStatic)))
+      return failure();
     if (isStatic || isWhole)
       continue;
     std::string what =
@@ -133,6 +159,7 @@ void ViewGuards::guardSlice(tensor::ExtractSliceOp slice) {
           "the end" + what, sizeOf(source, dim),
           nameOf(source) + " dim " + Twine(dim));
   }
+  return success();
 }
 
 /// Whether dim `dim` of `tensor` was made by multiplying just these sizes.
@@ -209,10 +236,12 @@ struct HKGuardViews : ::mlir::hk::impl::HKGuardViewsBase<HKGuardViews> {
           views.push_back(&op);
       for (Operation *op : views) {
         ViewGuards guards{func, dims, OpBuilder(op), op->getLoc()};
-        if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-          guards.guardSlice(slice);
-        else
+        if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+          if (failed(guards.guardSlice(slice)))
+            return signalPassFailure();
+        } else {
           guards.guardExpand(cast<tensor::ExpandShapeOp>(op));
+        }
       }
     }
   }
