@@ -33,6 +33,8 @@
 // RUN: hk-run %t.so --check=%s --function=blocks8 --dim=x.0=700 --dim=s.0=700
 // RUN: hk-run %t.so --check=%s --function=rows8_halves
 // RUN: hk-run %t.so --check=%s --function=blocks8_halves
+// RUN: hk-run %t.so --check=%s --function=blocks8_deep --dim=x.0=131 --dim=s.0=131
+// RUN: hk-run %t.so --check=%s --function=blocks8_deep --dim=x.0=1 --dim=s.0=1
 // RUN: hk-run %t.so --check=%s --function=quantize32 --dim=x.0=150
 // RUN: hk-run %t.so --check=%s --function=quantize32 --dim=x.0=150 --data=nan
 // Tiles of 224 columns, whose last box covers half of the one before, and five
@@ -143,6 +145,10 @@ func.func @rows8_halves(%x: tensor<500x144xf8E4M3FN>, %w: tensor<8752x144xf8E4M3
 func.func @blocks8_halves(%x: tensor<500x256xf8E4M3FN>, %w: tensor<8752x256xf8E4M3FN>, %s: tensor<500x2xf32>, %t: tensor<69x2xf32>) -> tensor<500x8752xbf16> {
   %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<500x256xf8E4M3FN>, tensor<8752x256xf8E4M3FN> scales (tensor<500x2xf32>, tensor<69x2xf32>) -> tensor<500x8752xbf16>
   return %0 : tensor<500x8752xbf16>
+}
+func.func @blocks8_deep(%x: tensor<?x8592xf8E4M3FN>, %w: tensor<264x8592xf8E4M3FN>, %s: tensor<?x68xf32>, %t: tensor<3x68xf32>) -> tensor<?x264xbf16> {
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<?x8592xf8E4M3FN>, tensor<264x8592xf8E4M3FN> scales (tensor<?x68xf32>, tensor<3x68xf32>) -> tensor<?x264xbf16>
+  return %0 : tensor<?x264xbf16>
 }
 func.func @quantize32(%x: tensor<?x264xbf16>, %w: tensor<1152x264xbf16>) -> (tensor<?x1152xf8E4M3FN>, tensor<?x36xf32>) {
   %0 = hk.matmul %x, %w transpose_b : tensor<?x264xbf16>, tensor<1152x264xbf16> -> tensor<?x1152xbf16>

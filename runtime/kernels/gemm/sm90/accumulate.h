@@ -112,34 +112,35 @@ template <class Config> struct StraightSum {
   }
 };
 
-/// The scales of a thread's elements of a tile. Those of A are fetched four
-/// elements of k / 128 at a time: loads of single ones share the LDS's path and
-/// cost 7 %.
+/// The scales of a thread's elements of a tile. The lanes that share them have
+/// those of neighbouring stages each, asked for long before, and hand them on:
+/// a load for every stage came later than the product that it belongs to, and
+/// held up the next one.
 template <class Config> struct FoldScales {
   using P = typename Config::P;
   /// Columns that have one scale of B wherever the tile begins, which is at a
   /// multiple of its width.
   static constexpr int kPart = Config::T.bn % 64 == 0 ? 64 : 32;
-  static constexpr int kParts = Config::T.bn / kPart, kAhead = 4;
+  static constexpr int kParts = Config::T.bn / kPart;
   static_assert(Config::T.bn % kPart == 0);
+  /// Stages of which four lanes have the scales of two rows of A, and a warp
+  /// those of B.
+  static constexpr int kOfA = 4, kOfB = kWave;
 
   Global<const float> a[2], b[2];
   /// Columns of the tile from here on, of a pair the other half, have the
   /// second row of b.
   int edge;
-  int last;
-  /// Whether four scales of A are one aligned load.
-  bool wide;
-  f32x4 nextA[2];
-  float nextB[2];
+  int first, last;
+  float ofA[2], nextA[2], ofB[2], nextB[2];
 
   // Halves of a pair are whole blocks of columns.
   static_assert(!P::kPair || kParts == 2);
 
   HK_MEM FoldScales(const GemmArgs &args, const WarpPlace &at,
                     const ScalePlace &place)
-      : edge(P::kPair ? 64 : 128 - at.col % 128),
-        last(at.k0 / 128 + at.steps - 1) {
+      : edge(P::kPair ? 64 : 128 - at.col % 128), first(at.k0 / 128),
+        last(first + at.steps - 1) {
     HK_UNROLL for (int h = 0; h < 2; ++h) {
       a[h] = global<const float>(args.a.fold.data) +
              place.rowsOfA[h] * args.a.fold.strideRow;
@@ -147,42 +148,49 @@ template <class Config> struct FoldScales {
       i64 most = ((P::kPair ? 2 : 1) * args.n - 1) / 128;
       b[h] = global<const float>(place.ofB) +
              (block < most ? block : most) * args.b.fold.strideRow;
+      ofA[h] = ofB[h] = nextA[h] = nextB[h] = 1;
     }
-    i64 blocks = (args.k + 127) / 128;
-    wide = (blocks | args.a.fold.strideRow | at.k0 / 128 | at.steps) % kAhead ==
-               0 &&
-           args.a.fold.data % 16 == 0;
-    fetchA(at.k0 / 128);
-    fetchB(at.k0 / 128);
+    fetchA(0);
+    fetchB(0);
   }
-  /// Asks for the scales of A of `block` and the next three.
-  HK_MEM void fetchA(int block) {
+  /// Asks for the scales from stage `step` of the tile on.
+  HK_MEM void fetchA(int step) {
+    int block = first + step + laneId() % kOfA;
+    if constexpr (P::kScaleA)
+      HK_UNROLL for (int h = 0; h < 2; ++h) nextA[h] =
+          a[h][block < last ? block : last];
+  }
+  HK_MEM void fetchB(int step) {
+    int block = first + step + laneId();
+    if constexpr (P::kScaleB)
+      HK_UNROLL for (int h = 0; h < 2; ++h) nextB[h] =
+          b[h][block < last ? block : last];
+  }
+  /// At stage `step`, a multiple of kOfA: takes what has come, asks for more.
+  HK_MEM void advance(int step) {
+    HK_UNROLL for (int h = 0; h < 2; ++h) ofA[h] = nextA[h];
+    fetchA(step + kOfA);
+    if (step % kOfB == 0) {
+      HK_UNROLL for (int h = 0; h < 2; ++h) ofB[h] = nextB[h];
+      fetchB(step + kOfB);
+    }
+  }
+  /// The factors of stage `step` by row and by kPart columns.
+  HK_MEM void take(float (&of)[2][kParts], int step) const {
+    float fromA[2], fromB[2];
     HK_UNROLL for (int h = 0; h < 2; ++h) {
-      nextA[h] = 1;
-      if constexpr (P::kScaleA) {
-        if (wide)
-          nextA[h] = *(Global<const f32x4>)(a[h] + (block < last ? block : 0));
-        else
-          HK_UNROLL for (int e = 0; e < kAhead; ++e) nextA[h][e] =
-              a[h][block + e < last ? block + e : last];
-      }
+      fromA[h] =
+          P::kScaleA ? handed(ofA[h], laneId() / kOfA * kOfA + step % kOfA) : 1;
+      fromB[h] = P::kScaleB ? handed(ofB[h], step % kOfB) : 1;
     }
+    HK_UNROLL for (int p = 0; p < kParts; ++p)
+        HK_UNROLL for (int h = 0; h < 2; ++h) of[h][p] =
+            fromA[h] * (p * kPart < edge ? fromB[0] : fromB[1]);
   }
-  HK_MEM void fetchB(int block) {
-    block = block < last ? block : last;
-    HK_UNROLL for (int h = 0; h < 2; ++h) {
-      nextB[h] = 1;
-      if constexpr (P::kScaleB)
-        nextB[h] = b[h][block];
-    }
-  }
-  /// The factors of a stage by row and by kPart columns.
-  HK_MEM void take(float (&of)[2][kParts], float a0, float a1) const {
-    HK_UNROLL for (int p = 0; p < kParts; ++p) {
-      float ofB = p * kPart < edge ? nextB[0] : nextB[1];
-      of[0][p] = a0 * ofB;
-      of[1][p] = a1 * ofB;
-    }
+
+private:
+  HK_MEM static float handed(float v, int lane) {
+    return bitCast<float>(fromLane(bitCast<int>(v), lane));
   }
 };
 
@@ -233,26 +241,19 @@ private:
     using Scales = FoldScales<Config>;
     static_assert(Config::T.bk == 128, "a stage has one scale");
     Scales scales(args, at, place);
-    int block = at.k0 / 128;
     Registers part;
-    for (int step = 0; step < at.steps; step += Scales::kAhead) {
-      f32x4 a0 = scales.nextA[0], a1 = scales.nextA[1];
-      HK_UNROLL for (int u = 0; u < Scales::kAhead; ++u) {
-        if (step + u >= at.steps)
-          break;
-        Turn::take(reader.group);
-        reader.begin(part, false);
-        Turn::give(reader.group);
-        float of[2][Scales::kParts];
-        scales.take(of, a0[u], a1[u]);
-        scales.fetchB(block + step + u + 1);
-        // Late, so that few registers hold scales of both groups.
-        if (u == Scales::kAhead - 2)
-          scales.fetchA(block + step + Scales::kAhead);
-        land(reader, part);
-        HK_UNROLL for (int i = 0; i < kRegisters; ++i) d[i] = __builtin_fmaf(
-            float(part[i]), of[i / 2 % 2][i / (Scales::kPart / 2)], d[i]);
-      }
+    // The factors of a stage are folded between the waits of the next one.
+    _Pragma("unroll 4") for (int step = 0; step < at.steps; ++step) {
+      Turn::take(reader.group);
+      reader.begin(part, false);
+      Turn::give(reader.group);
+      if (step % Scales::kOfA == 0)
+        scales.advance(step);
+      float of[2][Scales::kParts];
+      scales.take(of, step);
+      land(reader, part);
+      HK_UNROLL for (int i = 0; i < kRegisters; ++i) d[i] = __builtin_fmaf(
+          float(part[i]), of[i / 2 % 2][i / (Scales::kPart / 2)], d[i]);
     }
   }
 };
