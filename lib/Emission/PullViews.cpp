@@ -13,6 +13,8 @@
 
 #include "PullTable.h"
 
+#include "hk/Analysis/LoopMaps.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -106,6 +108,49 @@ static Expr pullTranspose(Puller &p, TransposeOp op, Puller::Args position,
   return p.pull(op.getInput(), source, vec);
 }
 
+/// The tensor of which `part`, or what is rotated or cast to it, is the slice
+/// that begins at `begin` of the last dim; null if there is none.
+static Value sourceOfPart(Value part, AffineExpr begin) {
+  while (Operation *def = part.getDefiningOp()) {
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def)) {
+      auto offset = dyn_cast<AffineConstantExpr>(begin);
+      ArrayRef<int64_t> offsets = slice.getStaticOffsets();
+      bool same = offset && slice.getDroppedDims().none() &&
+                  offsets.back() == offset.getValue() &&
+                  llvm::all_of(offsets.drop_back(),
+                               [](int64_t at) { return at == 0; }) &&
+                  llvm::all_of(slice.getStaticStrides(),
+                               [](int64_t step) { return step == 1; });
+      return same ? slice.getSource() : Value();
+    }
+    if (!isa<RopeOp, CastOp>(def))
+      return Value();
+    part = def->getOperand(0);
+  }
+  return Value();
+}
+
+/// What all parts of a concatenation along the last dim are slices of, each at
+/// its own place, if the tensor has a statistic: inside of a part only some
+/// lanes get to it, so that they could not exchange their elements. Null if
+/// there is none.
+static Value normalizedWhole(Puller &p, ConcatOp op) {
+  int64_t dim = op.getDim();
+  if (!p.votes() || dim + 1 != rankOf(op.getResult()))
+    return Value();
+  Value whole;
+  AffineExpr begin = p.constant(0);
+  for (Value input : op.getInputs()) {
+    Value source = sourceOfPart(input, begin);
+    if (!source || (whole && whole != source))
+      return Value();
+    whole = source;
+    begin = p.simplify(begin + p.sizeOf(input, dim));
+  }
+  Operation *def = whole.getDefiningOp();
+  return def && !rowReductionsOf(def).empty() ? whole : Value();
+}
+
 static Expr pullConcat(Puller &p, ConcatOp op, Puller::Args position, int vec) {
   if (op.getInputs().size() == 1)
     return p.pull(op.getInputs().front(), position, vec);
@@ -120,6 +165,8 @@ static Expr pullConcat(Puller &p, ConcatOp op, Puller::Args position, int vec) {
     end = p.simplify(end + p.sizeOf(input, dim));
     ends.push_back(end);
   }
+  if (Value whole = normalizedWhole(p, op))
+    p.pull(whole, position, vec);
   Expr made =
       p.code().declare("v", carrierOf(elementTypeOf(op.getResult()), vec));
   AffineExpr begin = p.constant(0);

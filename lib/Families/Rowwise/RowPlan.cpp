@@ -178,8 +178,8 @@ int64_t RowPlan::commonVec(int64_t limit) const {
     if (int64_t(shape.size()) > numRowDims() && shape.back() > 1)
       cut(shape.back());
   };
-  // What is selected is a few elements, and so are scales that only move:
-  // stored by loops of their own.
+  // What is selected is a few elements, and so are scales that only move or
+  // are cast: stored by loops of their own.
   llvm::SmallPtrSet<Operation *, 8> selected, movedScales;
   auto isScale = [&](Value value) {
     Operation *def = value.getDefiningOp();
@@ -196,7 +196,7 @@ int64_t RowPlan::commonVec(int64_t limit) const {
       selected.insert(&op);
       continue;
     }
-    if (isMovement(&op) && isScale(op.getOperand(0))) {
+    if ((isMovement(&op) || isa<CastOp>(op)) && isScale(op.getOperand(0))) {
       movedScales.insert(&op);
       continue;
     }

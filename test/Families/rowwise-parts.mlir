@@ -1,0 +1,40 @@
+// What only some lanes of a row need, and what they all have.
+// RUN: hk-compile %s --target=gfx950 --emit=kernels -o - | FileCheck %s
+// RUN: hk-compile %s --target=gfx950 --explain --emit=mlir -o - | FileCheck %s --check-prefix=TILE
+
+// Of heads that are rotated in part the statistic is asked for in front of the parts,
+// where all lanes of a head can exchange their elements.
+// CHECK-LABEL: @rms_norm_rope_etc for gfx950
+// CHECK-NOT: HK_EACH_VECTOR
+// CHECK: segmentReduce<Sum, 8, 8>
+// CHECK: < 16) {
+// CHECK-NOT: segmentReduce
+// CHECK-NOT: HK_EACH_VECTOR
+// CHECK: storeExact
+func.func @partial(%x: tensor<?x4x64xbf16>, %cos: tensor<64x8xf32>, %sin: tensor<64x8xf32>, %pos: tensor<?xi32>, %gate: tensor<?x256xbf16>, %w: tensor<64xbf16>) -> tensor<?x256xbf16> {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x4x64xbf16>
+  %n = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x4x64xbf16>, tensor<64xbf16>
+  %a = tensor.extract_slice %n[0, 0, 0] [%t, 4, 16] [1, 1, 1] : tensor<?x4x64xbf16> to tensor<?x4x16xbf16>
+  %b = tensor.extract_slice %n[0, 0, 16] [%t, 4, 48] [1, 1, 1] : tensor<?x4x64xbf16> to tensor<?x4x48xbf16>
+  %r = hk.rope neox %a, %cos, %sin positions %pos : tensor<?x4x16xbf16>, tensor<64x8xf32>, tensor<64x8xf32> positions tensor<?xi32>
+  %k = hk.concat 2 (%r, %b) : tensor<?x4x16xbf16>, tensor<?x4x48xbf16> -> tensor<?x4x64xbf16>
+  %f = tensor.collapse_shape %k [[0], [1, 2]] : tensor<?x4x64xbf16> into tensor<?x256xbf16>
+  %m = hk.mul %f, %gate : tensor<?x256xbf16>
+  return %m : tensor<?x256xbf16>
+}
+
+// The ten scales of a row that are cast for a graph's own quotient leave its chunks whole.
+// TILE: @quantize_mx_cast_div rowwise: {{.*}}vec = 8
+func.func @own_quotient(%x: tensor<?x320xbf16>) -> (tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x320xbf16>
+  %unused, %e = hk.quantize_mx ceil %x : tensor<?x320xbf16> -> tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>
+  %s0 = hk.cast %e : tensor<?x10xf8E8M0FNU> -> tensor<?x10xf32>
+  %s = tensor.expand_shape %s0 [[0], [1, 2]] output_shape [%t, 10, 1] : tensor<?x10xf32> into tensor<?x10x1xf32>
+  %g = tensor.expand_shape %x [[0], [1, 2]] output_shape [%t, 10, 32] : tensor<?x320xbf16> into tensor<?x10x32xbf16>
+  %r = hk.div %g, %s : tensor<?x10x32xbf16>, tensor<?x10x1xf32> -> tensor<?x10x32xf32>
+  %q3 = hk.cast %r : tensor<?x10x32xf32> -> tensor<?x10x32xf4E2M1FN>
+  %q = tensor.collapse_shape %q3 [[0], [1, 2]] : tensor<?x10x32xf4E2M1FN> into tensor<?x320xf4E2M1FN>
+  return %q, %e : tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>
+}
