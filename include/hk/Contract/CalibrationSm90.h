@@ -73,6 +73,12 @@ struct Sm90Calibration {
                           kStreamedF32PerUnit = 27e3, kStreamed32 = 1.25,
                           kStreamed64 = 2.5, kStreamedRound = 1.5,
                           kStreamedPair = 0.7, kStreamedFour = 3;
+  /// Clocks in which a warpgroup decodes 64 of k of 64 rows of codes, of 4
+  /// bits, of 8 and in f32; what products and decoding do not hide of each
+  /// other; of a row of A at the end of a tile.
+  static constexpr double kDecodedNibbles = 130, kDecodedBytes = 200,
+                          kDecodedF32 = 200, kDecodedApart = 0.3,
+                          kDecodedEnd = 14;
   /// Few rows of groups: of the memory's rate; bytes of a row of B that a wave
   /// draws in a microsecond; how much longer units with a tile more than others
   /// take at the most; what start and end take less than those of other

@@ -221,6 +221,8 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                                   const GemmSize &given) {
   if (const FlightCalibration *flight = flightCalibration(target))
     return flightGemmMicroseconds(target, *flight, tile, shape, given);
+  if (tile.loop == GemmLoop::Swapped && shape.streamedBits != 0)
+    return swappedCodesMicroseconds(target, tile, shape, given);
   if (tile.loop == GemmLoop::Swapped ||
       (tile.loop == GemmLoop::WarpSpecialised && isPlain16(shape)))
     return bulk16Microseconds(target, tile, shape, given);

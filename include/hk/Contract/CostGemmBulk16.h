@@ -150,12 +150,18 @@ constexpr double bulk16Microseconds(const Target &target, const GemmTile &tile,
                             kSwappedRoundMicroseconds * (of.rounds - 1));
 }
 
+/// Up to so many rows codes have loops of their own, and with more than so many
+/// they are decoded once by a launch in front.
+inline constexpr int64_t kFewRowsOfCodes = 32, kMostRowsOfCodes = 256;
+
 /// Whether a swapped tile is offered: a tile that fits one number of rows may
 /// be the worst for others, and up to 64 have loops of their own. What an
 /// epilogue reads of a matrix takes half a microsecond for 16 rows, which
 /// nothing hides in more than one round.
 constexpr bool swappedTakes(const Target &target, const GemmTile &tile,
                             const GemmShapeClass &shape, const GemmSize &size) {
+  if (shape.streamedBits != 0)
+    return size.m > kFewRowsOfCodes && size.m <= kMostRowsOfCodes;
   return shape.knownRows && size.m > kFewRows16 &&
          (!shape.readsMatrix ||
           bulk16Rounds(target, tile, shape, size).rounds <= 1);

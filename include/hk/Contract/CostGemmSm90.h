@@ -12,7 +12,7 @@
 #ifndef HK_CONTRACT_COSTGEMMSM90_H
 #define HK_CONTRACT_COSTGEMMSM90_H
 
-#include "hk/Contract/CostGemmTerms.h"
+#include "hk/Contract/CostGemmBulk16.h"
 #include "hk/Contract/CostGroups.h"
 
 namespace hk {
@@ -241,6 +241,38 @@ constexpr double streamedCodesMicroseconds(const Target &target,
     others += tile.cluster == 2 ? C::kStreamedPair : C::kStreamedFour;
   return target.launchMicroseconds + others +
          costMax(gemmBytes(shape, size) / bulkRate(target), compute);
+}
+
+/// Codes in a swapped tile: rounds of clusters, of which each lasts as long as
+/// its products, as decoding, or as the bytes from memory and the L2 cache.
+constexpr double swappedCodesMicroseconds(const Target &target,
+                                          const GemmTile &tile,
+                                          const GemmShapeClass &shape,
+                                          const GemmSize &size) {
+  using C = Sm90Calibration;
+  Bulk16Rounds of = bulk16Rounds(target, tile, shape, size);
+  double steps = ceilDiv(ceilDiv(double(size.k), tile.bk), tile.cluster);
+  double decoding = shape.streamedInF32       ? C::kDecodedF32
+                    : shape.streamedBits == 8 ? C::kDecodedBytes
+                                              : C::kDecodedNibbles;
+  double products = 2.0 * tile.bm * tile.wn, codes = decoding * tile.wn;
+  double step = costMax(products, codes) +
+                C::kDecodedApart * (products < codes ? products : codes);
+  double compute =
+      of.rounds * (steps * step + C::kDecodedEnd * tile.bm) / kSwapped16.clocks;
+  double rows = tile.bm + tile.bn * shape.streamedBits / 16.0;
+  double cache = of.tiles * rows * kBulkRowBytes *
+                 ceilDiv(double(size.k), tile.bk) / kSwapped16.cacheBytes;
+  double memory = costMax(gemmBytes(shape, size) / bulkRate(target), cache);
+  double shared = 0;
+  for (int32_t s = tile.cluster; s > 1; s /= 2)
+    shared += C::kSplitMicroseconds;
+  if (tile.cluster > 1)
+    shared += kSwappedRoundMicroseconds * (of.rounds - 1) +
+              kSwappedSentMicroseconds * 4.0 * tile.bm * tile.bn *
+                  (tile.cluster - 1) / tile.cluster;
+  return target.launchMicroseconds + C::kCodesMicroseconds + shared +
+         costMax(memory, compute);
 }
 
 /// Few rows of groups: the bytes, more of them for a unit that has a tile more

@@ -23,6 +23,10 @@
 
 namespace hk {
 
+/// Elements of k that are decoded together where they are multiplied: they
+/// share a scale.
+inline constexpr int32_t kDecodedDepth = 32;
+
 struct GemmTileRow {
   int32_t bm, bn, kBytes, wm, wn, stages;
   /// Offered also when an operand passes through registers: changed dtype,
@@ -46,6 +50,8 @@ struct GemmTileRow {
   bool grouped = true;
   /// Offered to operands of 8 bits only.
   bool onlyBytes = false;
+  /// Offered to codes only that are decoded where they are multiplied.
+  bool onlyCodes = false;
 };
 
 /// A row for products that quantise A.
@@ -116,6 +122,14 @@ constexpr GemmTileRow swapped(int32_t bm, int32_t bn, int32_t stages,
                               int32_t cluster) {
   return {bm,    bn,    kBulkRowBytes, 1,     bn / 64,           stages,
           false, false, false,         false, GemmLoop::Swapped, cluster};
+}
+
+/// The same for codes, whose rows of A come in boxes of kGroupBoxRows.
+constexpr GemmTileRow swappedOfCodes(int32_t bm, int32_t bn, int32_t stages,
+                                     int32_t cluster) {
+  GemmTileRow row = swapped(bm, bn, stages, cluster);
+  row.onlyCodes = true;
+  return row;
 }
 
 /// A row for few rows: bn rows of B to a block, k split over a cluster. Two
@@ -304,6 +318,21 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     swapped(200, 192, 4, 1),
     swapped(128, 192, 5, 4),
     swapped(176, 192, 4, 4),
+    swappedOfCodes(64, 64, 12, 1),
+    swappedOfCodes(64, 64, 12, 2),
+    swappedOfCodes(64, 64, 12, 4),
+    swappedOfCodes(128, 64, 8, 1),
+    swappedOfCodes(128, 64, 8, 2),
+    swappedOfCodes(128, 64, 8, 4),
+    swappedOfCodes(64, 128, 8, 1),
+    swappedOfCodes(64, 128, 8, 2),
+    swappedOfCodes(64, 128, 8, 4),
+    swappedOfCodes(128, 128, 6, 1),
+    swappedOfCodes(128, 128, 6, 2),
+    swappedOfCodes(128, 128, 6, 4),
+    swappedOfCodes(192, 128, 5, 1),
+    swappedOfCodes(192, 128, 5, 2),
+    swappedOfCodes(192, 128, 5, 4),
     warpSpecialised(256, 5, false, 5, /*groups=*/1),
     warpSpecialised(256, 5, false, 1, /*groups=*/1),
     warpSpecialised(128, 8, true, 1, /*groups=*/1),
@@ -600,10 +629,16 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   return shape.group == 0 || (!shape.pair && together % shape.group == 0);
 }
 
-/// One matrix, or a batch of them, of 16 bits, whose rows run along k.
-constexpr bool swappedFits(const GemmShapeClass &shape) {
-  return shape.bulk && info(shape.operand).bits == 16 && !shape.grouped &&
-         !shape.scaled && !shape.pair && !shape.columnsOfB && shape.group == 0;
+/// One matrix, or a batch of them, of 16 bits, whose rows run along k; or codes
+/// that become 16 bits by a scale for whole chunks of k.
+constexpr bool swappedFits(const GemmTileRow &row,
+                           const GemmShapeClass &shape) {
+  if (shape.streamedBits != 0)
+    return row.onlyCodes && !shape.scaled && !shape.pair && shape.group == 0 &&
+           shape.streamedGroup % kDecodedDepth == 0;
+  return !row.onlyCodes && shape.bulk && info(shape.operand).bits == 16 &&
+         !shape.grouped && !shape.scaled && !shape.pair && !shape.columnsOfB &&
+         shape.group == 0;
 }
 
 /// A block of the cluster finishes its part of the columns, in vectors of
@@ -695,7 +730,7 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
   if (row.loop == GemmLoop::WarpSpecialised)
     return warpSpecialisedFits(row, tile, shape);
   if (row.loop == GemmLoop::Swapped)
-    return swappedFits(shape);
+    return swappedFits(row, shape);
   if (row.loop == GemmLoop::Skinny)
     return skinnyFits(row, tile, shape);
   if (row.loop == GemmLoop::SkinnyCodes)

@@ -185,10 +185,12 @@ static SmallVector<hk_tensor_map_abi> streamedMaps(KernelOp kernel,
   int64_t rowsB = tile.getBn() / (gemm.isPair() ? 2 : 1);
   int32_t bits = ::hk::info(b.type()).bits;
   int64_t depth = ::hk::streamedDepth(bits);
+  bool swapped = tile.getLoop() == GemmLoop::swapped;
   MapBuilder maps{ArgumentWords(kernel)};
   return {
       maps.build(argument(a.data), a.data, a.row, std::nullopt,
-                 depth / ::hk::streamedBoxes(bits), tile.getBm()),
+                 depth / ::hk::streamedBoxes(bits),
+                 swapped ? ::hk::kGroupBoxRows : tile.getBm()),
       maps.build(argument(b.data), b.data, b.row, std::nullopt, depth, rowsB)};
 }
 
@@ -197,7 +199,10 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
   GemmPlan gemm = describeGemm(kernel);
   if (!mapsOperands(kernel, tile))
     return {};
-  if (tile.getLoop() == GemmLoop::streamed_codes)
+  bool decodes =
+      gemm.operand(GemmSide::Rhs).type() != gemm.operand(GemmSide::Lhs).type();
+  if (tile.getLoop() == GemmLoop::streamed_codes ||
+      (tile.getLoop() == GemmLoop::swapped && decodes))
     return streamedMaps(kernel, tile);
   ProductOpInterface op = gemm.matmul;
   GemmDims dims = gemmDims(op);

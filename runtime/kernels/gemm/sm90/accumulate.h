@@ -56,9 +56,9 @@ template <class Config> struct StageReader {
 /// those of one run while the other folds: in step both would fold at once, and
 /// the tensor cores wait. (Sums that are only added take too little time: turns
 /// made them slower.) Groups have equally many stages.
-template <class Config> struct Turns {
-  static constexpr bool kUsed =
-      Config::kGroups == 2 && Config::P::kScale != KScale::None;
+template <class Config, bool Used = Config::P::kScale != KScale::None>
+struct Turns {
+  static constexpr bool kUsed = Config::kGroups == 2 && Used;
   static constexpr int kThreads = 2 * kWarpgroup;
   /// The barriers of the groups; 1 is unnamed_rows.h's.
   static constexpr u32 kFirst = 2;

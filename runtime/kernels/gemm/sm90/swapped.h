@@ -15,6 +15,8 @@
 // send each other their sums, which are added in a fixed order. Such blocks
 // take one tile; others stay and take one after the other.
 //
+// Codes of B are decoded where they are multiplied (decoded_rows.h).
+//
 // The first rows of B are asked for in the L2 cache before the kernel in front
 // has ended, which can change no value; those that one tile reads leave the
 // cache first. Results pass through LDS, 16 rows at a time, in a slab of the
@@ -24,7 +26,7 @@
 //                                           epilogue)
 //   Grid: Cluster times the tiles in x, or without a cluster any number of
 //   blocks.
-//   maps: A, B.
+//   maps: A, B (of 4 bits as bytes).
 //   SharedB: all matrices of a batch are multiplied by one B.
 //
 //===----------------------------------------------------------------------===//
@@ -32,8 +34,10 @@
 #ifndef HK_KERNELS_GEMM_SM90_SWAPPED_H
 #define HK_KERNELS_GEMM_SM90_SWAPPED_H
 
+#include "kernels/device/tile/wgmma_chain.h"
 #include "kernels/gemm/schedule.h"
-#include "kernels/gemm/sm90/bulk_loader.h"
+#include "kernels/gemm/sm90/accumulate.h"
+#include "kernels/gemm/sm90/decoded_rows.h"
 
 namespace hk {
 
@@ -54,11 +58,15 @@ template <class Problem, int Cluster, bool SharedB> struct SwappedTileConfig {
   static constexpr int kRow = kBulkRowBytes;
   static constexpr int kBytesA = T.bm * kRow, kBytesB = T.bn * kRow;
   static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr int kBoxesA = T.bm / kGroupBoxRows;
   static constexpr i64 kLds = gemmLds(kTarget, T, D);
+  /// Whether B is of codes.
+  static constexpr bool kDecodes = P::B::kMem != D;
+  static_assert(!kDecodes || (T.splitK == 1 && T.bm % kGroupBoxRows == 0));
   static_assert(T.bk * info(D).bits == kRow * 8 && T.bn == 64 * kGroups &&
                 T.wm == 1 && T.bm % 8 == 0 && P::A::kKContiguous &&
-                P::B::kKContiguous && P::A::kMem == D && P::B::kMem == D &&
-                !P::kPair && P::kScale == KScale::None);
+                P::B::kKContiguous && P::A::kMem == D && !P::kPair &&
+                P::kScale == KScale::None);
   using Product = WarpgroupProduct<D, T.bm>;
   using Ring = StageRing<kStages>;
 
@@ -94,6 +102,15 @@ template <class Problem, int Cluster, bool SharedB> struct SwappedTileConfig {
   };
 };
 
+/// Who brings the operands of a Swapped.
+template <class Config, bool Decodes = Config::kDecodes>
+struct SwappedOperands {
+  using Loader = BulkLoader<Config>;
+};
+template <class Config> struct SwappedOperands<Config, true> {
+  using Loader = CodesLoader<Config>;
+};
+
 template <class Problem, int Cluster, bool SharedB> struct Swapped {
   using P = Problem;
   using Config = SwappedTileConfig<P, Cluster, SharedB>;
@@ -103,9 +120,10 @@ template <class Problem, int Cluster, bool SharedB> struct Swapped {
   using Registers = typename Product::Registers;
   using Acc = typename P::Acc;
   using Ring = typename Config::Ring;
+  using CodesTurn = Turns<Config, Config::kDecodes>;
   static constexpr int kThreads = Config::kThreads;
   static constexpr GemmTile T = Config::T;
-  using Loader = BulkLoader<Config>;
+  using Loader = typename SwappedOperands<Config>::Loader;
   static constexpr bool kSharesK = Cluster > 1;
   /// The next kernel begins when this many stages are still to be asked for.
   static constexpr int kTail = 6;
@@ -216,14 +234,18 @@ private:
                  : T.splitK > 1 ? int(at.matrix % args.batches)
                                 : at.matrix;
     int ahead = at.steps < Config::kStages ? at.steps : Config::kStages;
-    for (int step = 0; step < ahead; ++step)
-      prefetchBox(map, BoxPlace{at.k0 + step * T.bk, at.col, matrix});
+    if constexpr (Config::kDecodes) {
+      for (int step = 0; step < ahead; step += CodesRing<Config>::kTogether)
+        prefetchBox(map, Loader::placeOfCodes(at, step));
+    } else {
+      for (int step = 0; step < ahead; ++step)
+        prefetchBox(map, BoxPlace{at.k0 + step * T.bk, at.col, matrix});
+    }
   }
 
   /// Lets the next kernel begin shortly before its own last stages are asked
   /// for; earlier, what that one asks for would take the place of its own.
-  HK_MEM static void produce(Tiles &tiles, const Loader &loader,
-                             const Layout &lds) {
+  HK_MEM static void produce(Tiles &tiles, Loader loader, const Layout &lds) {
     Ring ring;
     for (Place at; tiles.take(at);) {
       int tail = at.steps < kTail ? 0 : at.steps - kTail;
@@ -246,13 +268,19 @@ private:
     auto *slab = reinterpret_cast<Acc *>(
         bytes + (lds.slab(waveId()) - ldsAddress(bytes)));
     Ring ring;
+    [[maybe_unused]] CodesRing<Config> codes;
+    CodesTurn::begin(group);
     for (Place at; tiles.take(at);) {
       Registers d;
-      multiply(lds, ring, at.steps, group, d);
+      if constexpr (Config::kDecodes)
+        multiplyCodes(args, at, lds, ring, codes, group, d);
+      else
+        multiply(lds, ring, at.steps, group, d);
       if constexpr (kSharesK)
         exchange(lds, rank, d);
       store(args, at, slab, d, rank, epilogue);
     }
+    CodesTurn::end(group);
   }
 
   /// One stage is read while the one before may end.
@@ -278,6 +306,35 @@ private:
     Product::settle(d);
     if (!kMayBeEmpty || steps > 0)
       release(lds, last);
+  }
+  /// The same with codes. Two warpgroups have turns: one decodes while the
+  /// other multiplies. They would do both at the same time, as whoever asks for
+  /// a product of registers waits until they are read.
+  template <class Codes>
+  HK_MEM static void multiplyCodes(const GemmArgs &args, const Place &at,
+                                   const Layout &lds, Ring &ring, Codes &codes,
+                                   int group, Registers &d) {
+    constexpr int depth = 32, chunks = T.bk / depth;
+    using Chain = RowChain<Config::D, T.bm, T.bk>;
+    HK_UNROLL for (auto &v : d) v = 0;
+    DecodedRows<Config> rows(args, at, waveId() * 16);
+    HK_NO_UNROLL for (int step = 0; step < at.steps; ++step) {
+      lds.full(ring.stage).wait(ring.phase);
+      codes.enter(step);
+      u32 words[Chain::kWords];
+      HK_UNROLL for (int i = 0; i < chunks; ++i) {
+        auto own = rows.read(lds.stageB(codes.place),
+                             step % Codes::kTogether * chunks + i, i);
+        rows.decode(own, words + i * (depth / 4));
+      }
+      CodesTurn::take(group);
+      Chain::add(d, words, operandDescriptor(lds.stageA(ring.stage)));
+      waitProducts<0>();
+      CodesTurn::give(group);
+      release(lds, ring.stage);
+      ring.advance();
+    }
+    Product::settle(d);
   }
   HK_MEM static void release(const Layout &lds, u32 stage) {
     lds.empty(stage).template arriveEverywhere<1>();
