@@ -26,9 +26,9 @@ func.func @shared(%x: tensor<8x14336xbf16>, %w: tensor<4096x14336xi4>, %s: tenso
   return %y : tensor<8x4096xbf16>
 }
 
-// 64 rows decode where they multiply, once.
+// 64 rows take two tiles of 32, which decode what blocks would decode 448 times.
 // CHECK-LABEL: hk.kernel @dequantize_matmul_1
-// CHECK: bm = 64, {{.*}}loop = swapped
+// CHECK: bm = 32, bn = 224, {{.*}}loop = streamed_codes
 func.func @rows64(%x: tensor<64x4096xbf16>, %w: tensor<28672x4096xui4>, %s: tensor<28672x32xbf16>) -> tensor<64x28672xbf16> {
   %d = hk.dequantize %w, %s group 128 : tensor<28672x4096xui4>, tensor<28672x32xbf16> -> tensor<28672x4096xbf16>
   %y = hk.matmul %x, %d transpose_b : tensor<64x4096xbf16>, tensor<28672x4096xbf16> -> tensor<64x28672xbf16>
