@@ -8,8 +8,8 @@
 // The instruction takes its 64 rows from registers, so codes of 4 or 8 bits lie
 // in LDS as they lie in memory, and who multiplies them widens them there. What
 // they are decoded with comes from memory, for the two rows of a lane and the
-// next 64 of k (or 32), whether it changes or not: in a loop with branches ptxas
-// has every product waited for that is still under way (its note C7513).
+// next 64 of k (or 32), whether it changes or not: in a loop with branches
+// ptxas has every product waited for that is still under way (its note C7513).
 //
 //   CodesLoader<Config>   asks the copy engine for rows of A and for codes
 //   DecodedRows<Config>   what a lane multiplies of the codes of its two rows
