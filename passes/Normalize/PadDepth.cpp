@@ -9,7 +9,7 @@
 // of them; threads copy an element or some at a time, for every tile anew. With
 // zeros behind their end rows begin where it reads, and the sums are the same:
 // a copy of both operands costs less than that. Measured on an H200
-// (benchmarks/results/h200-gemm.md).
+// (benchmarks/results/h200-gemm-2.md).
 //
 //===----------------------------------------------------------------------===//
 

@@ -68,16 +68,19 @@ struct Sm90Calibration {
   /// The same of streamed_codes with up to 16 rows, of 4 bits and of 8, and
   /// where they are decoded in f32; how much longer tiles of 32 and 64 rows
   /// take; a round of blocks behind the first; two and four blocks that share
-  /// k.
+  /// k; how much longer more than two tiles of 32 rows take, and several tiles
+  /// whose blocks share k.
   static constexpr double kStreamedPerUnit = 54e3, kStreamedBytesPerUnit = 43e3,
                           kStreamedF32PerUnit = 27e3, kStreamed32 = 1.25,
                           kStreamed64 = 2.5, kStreamedRound = 1.5,
-                          kStreamedPair = 0.7, kStreamedFour = 3;
-  /// Clocks in which a warpgroup decodes 64 of k of 64 rows of codes, of 4
-  /// bits, of 8 and in f32; what products and decoding do not hide of each
-  /// other; of a row of A at the end of a tile.
-  static constexpr double kDecodedNibbles = 130, kDecodedBytes = 200,
-                          kDecodedF32 = 200, kDecodedApart = 0.3,
+                          kStreamedPair = 0.7, kStreamedFour = 3,
+                          kStreamedTiles = 1.17, kStreamedShared = 1.33;
+  /// Clocks of a step of 64 of k of a swapped tile of codes, from times of four
+  /// matrices and 33 to 256 rows on an H200: decoding 64 rows of codes of 4 and
+  /// of 8 bits; of that a second warpgroup; a row of A; of a row of A at the
+  /// end of a tile.
+  static constexpr double kDecodedNibbles = 270, kDecodedBytes = 400,
+                          kDecodedSecond = 0.5, kDecodedRow = 4,
                           kDecodedEnd = 14;
   /// Few rows of groups: of the memory's rate; bytes of a row of B that a wave
   /// draws in a microsecond; how much longer units with a tile more than others

@@ -21,8 +21,8 @@
 namespace hk {
 
 /// Fitted to 5,100 times of 192 sizes of 65 to 8,192 rows in 50 tiles on an
-/// H200 (benchmarks/results/h200-gemm.md), by what its choices lose and by how
-/// far it is off, which is 9 % on the average.
+/// H200 (benchmarks/results/h200-gemm-2.md), by what its choices lose and by
+/// how far it is off, which is 9 % on the average.
 struct Bulk16Calibration {
   /// Launch, start and last store in a chain of launches; clocks of a
   /// microsecond; of a step beside its products, with up to two and with three

@@ -216,8 +216,9 @@ constexpr double streamedCodesMicroseconds(const Target &target,
                                            const GemmShapeClass &shape,
                                            const GemmSize &size) {
   using C = Sm90Calibration;
-  double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair)) *
-                 ceilDiv(double(size.m), tile.bm);
+  double tilesOfRows = ceilDiv(double(size.m), tile.bm);
+  double tiles =
+      ceilDiv(double(size.n), gemmColumns(tile, shape.pair)) * tilesOfRows;
   // Registers of larger tiles leave no room for a second block.
   double resident = tile.bm <= 32 && tile.bn <= 128
                         ? residentBlocks(target, gemmLds(target, tile, shape),
@@ -234,6 +235,10 @@ constexpr double streamedCodesMicroseconds(const Target &target,
   double slower = tile.bm <= 16   ? 1
                   : tile.bm <= 32 ? C::kStreamed32
                                   : C::kStreamed64;
+  if (tilesOfRows > 2 && tile.bm <= 32)
+    slower *= C::kStreamedTiles;
+  if (tilesOfRows > 1 && tile.cluster > 1)
+    slower *= C::kStreamedShared;
   double compute =
       busiest * tile.bn * double(streamedSlice(tile, shape)) * slower / perUnit;
   double others = C::kCodesMicroseconds + (rounds - 1) * C::kStreamedRound;
@@ -244,7 +249,7 @@ constexpr double streamedCodesMicroseconds(const Target &target,
 }
 
 /// Codes in a swapped tile: rounds of clusters, of which each lasts as long as
-/// its products, as decoding, or as the bytes from memory and the L2 cache.
+/// decoding and products, or as the bytes from memory and the L2 cache.
 constexpr double swappedCodesMicroseconds(const Target &target,
                                           const GemmTile &tile,
                                           const GemmShapeClass &shape,
@@ -252,12 +257,10 @@ constexpr double swappedCodesMicroseconds(const Target &target,
   using C = Sm90Calibration;
   Bulk16Rounds of = bulk16Rounds(target, tile, shape, size);
   double steps = ceilDiv(ceilDiv(double(size.k), tile.bk), tile.cluster);
-  double decoding = shape.streamedInF32       ? C::kDecodedF32
-                    : shape.streamedBits == 8 ? C::kDecodedBytes
-                                              : C::kDecodedNibbles;
-  double products = 2.0 * tile.bm * tile.wn, codes = decoding * tile.wn;
-  double step = costMax(products, codes) +
-                C::kDecodedApart * (products < codes ? products : codes);
+  double decoding =
+      shape.streamedBits == 8 ? C::kDecodedBytes : C::kDecodedNibbles;
+  double step = decoding * (1 + C::kDecodedSecond * (tile.wn - 1)) +
+                C::kDecodedRow * tile.bm;
   double compute =
       of.rounds * (steps * step + C::kDecodedEnd * tile.bm) / kSwapped16.clocks;
   double rows = tile.bm + tile.bn * shape.streamedBits / 16.0;

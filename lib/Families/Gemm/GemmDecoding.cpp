@@ -28,9 +28,9 @@ static constexpr int64_t kMostDecodedBytes = int64_t(1) << 30;
 /// Rows that an unknown number of them is taken for, and of which a version for
 /// few rows ends at a multiple: a tile of streamed_codes has as many.
 static constexpr int64_t kManyRows = 4096, kStepOfRows = 32;
-/// Measured on an H200 (benchmarks/results/h200-gemm.md): of the memory's rate,
-/// what a launch that decodes reads and writes; codes that a unit, and a thread
-/// of a block, decodes in `blocks` in a microsecond.
+/// Measured on an H200 (benchmarks/results/h200-gemm-2.md): of the memory's
+/// rate, what a launch that decodes reads and writes; codes that a unit, and a
+/// thread of a block, decodes in `blocks` in a microsecond.
 static constexpr double kDecodingMemory = 0.8, kCodesOfUnit = 8900,
                         kCodesOfThread = 38;
 

@@ -58,7 +58,7 @@ func.func @more_bytes(%x: tensor<256x14336xbf16>, %w: tensor<4096x14336xi8>, %s:
 // decodes slower: versions have them only where codes are decoded apart.
 // CHECK-LABEL: func.func @nibbles(
 // CHECK-NOT: func.func @nibbles__
-// CHECK: func.func @nibbles__up_to_352(
+// CHECK: func.func @nibbles__up_to_256(
 // CHECK-NOT: slices
 // CHECK: func.func @nibbles__up_to_512(
 // CHECK-NEXT: hk.dequantize {{.*}} {hk.apart}
