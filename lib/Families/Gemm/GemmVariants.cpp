@@ -48,7 +48,7 @@ constexpr RowRange kSm90Ranges[] = {
 constexpr RowRange kSm90OtherRanges[] = {
     {8, 1},    {16, 16},   {32, 32},          {64, 64},
     {128, 96}, {512, 384}, {kUnbounded, 4096}};
-/// Rows of A of codes come in tiles of 64, 128 and 256.
+/// Rows of A of codes come in tiles of 64, 128 and 192.
 constexpr RowRange kSm90CodesRanges[] = {
     {8, 1},     {16, 16},   {32, 32},   {64, 64},          {96, 96},
     {128, 128}, {256, 256}, {512, 384}, {kUnbounded, 4096}};
