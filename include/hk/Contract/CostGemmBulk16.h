@@ -122,6 +122,18 @@ constexpr double bulk16AsLaunch(const Target &target, double fitted) {
                              kInOrder * fitted);
 }
 
+/// What the blocks of a swapped tile that share k add: `each` for a doubling of
+/// them, the sums that one sends, and rounds behind the first.
+constexpr double swappedShareMicroseconds(const GemmTile &tile, double rounds,
+                                          double each) {
+  if (tile.cluster == 1)
+    return 0;
+  double doublings = tile.cluster > 4 ? 3 : tile.cluster > 2 ? 2 : 1;
+  double sent = 4.0 * tile.bm * tile.bn * (tile.cluster - 1) / tile.cluster;
+  return each * doublings + kSwappedSentMicroseconds * sent +
+         kSwappedRoundMicroseconds * (rounds - 1);
+}
+
 /// A product of 16 bits in a tile of either loop.
 constexpr double bulk16Microseconds(const Target &target, const GemmTile &tile,
                                     const GemmShapeClass &shape,
@@ -140,14 +152,10 @@ constexpr double bulk16Microseconds(const Target &target, const GemmTile &tile,
       c.start + (of.rounds - 1) * round(of.resident) + round(of.last());
   if (size.m <= kFewRows16)
     time *= kOfFewRows16;
-  if (!swapped || tile.cluster == 1)
-    return bulk16AsLaunch(target, time);
-  double doublings = tile.cluster > 4 ? 3 : tile.cluster > 2 ? 2 : 1;
-  double sent = 4.0 * tile.bm * tile.bn * (tile.cluster - 1) / tile.cluster;
-  return bulk16AsLaunch(target,
-                        time + kSwappedShareMicroseconds * doublings +
-                            kSwappedSentMicroseconds * sent +
-                            kSwappedRoundMicroseconds * (of.rounds - 1));
+  if (swapped)
+    time +=
+        swappedShareMicroseconds(tile, of.rounds, kSwappedShareMicroseconds);
+  return bulk16AsLaunch(target, time);
 }
 
 /// Up to so many rows codes have loops of their own, those that are decoded in

@@ -267,14 +267,8 @@ constexpr double swappedCodesMicroseconds(const Target &target,
   double cache = of.tiles * rows * kBulkRowBytes *
                  ceilDiv(double(size.k), tile.bk) / kSwapped16.cacheBytes;
   double memory = costMax(gemmBytes(shape, size) / bulkRate(target), cache);
-  double shared = 0;
-  for (int32_t s = tile.cluster; s > 1; s /= 2)
-    shared += C::kSplitMicroseconds;
-  if (tile.cluster > 1)
-    shared += kSwappedRoundMicroseconds * (of.rounds - 1) +
-              kSwappedSentMicroseconds * 4.0 * tile.bm * tile.bn *
-                  (tile.cluster - 1) / tile.cluster;
-  return target.launchMicroseconds + C::kCodesMicroseconds + shared +
+  return target.launchMicroseconds + C::kCodesMicroseconds +
+         swappedShareMicroseconds(tile, of.rounds, C::kSplitMicroseconds) +
          costMax(memory, compute);
 }
 

@@ -23,10 +23,6 @@
 
 namespace hk {
 
-/// Elements of k that are decoded together where they are multiplied: they
-/// share a scale.
-inline constexpr int32_t kDecodedDepth = 32;
-
 struct GemmTileRow {
   int32_t bm, bn, kBytes, wm, wn, stages;
   /// Offered also when an operand passes through registers: changed dtype,

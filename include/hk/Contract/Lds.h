@@ -222,6 +222,10 @@ constexpr int64_t skinnyLds(const GemmTile &tile) {
                 ldsAdd(skinnyParts(tile), 8));
 }
 
+/// Elements of k that are decoded together where they are multiplied: they
+/// share a scale.
+inline constexpr int32_t kDecodedDepth = 32;
+
 /// SkinnyCodes: elements of k whose codes a wave takes at a time, 16 bytes a
 /// lane; what keeps rows of LDS in different banks: columns of a part of a
 /// tile, and scales of a row.

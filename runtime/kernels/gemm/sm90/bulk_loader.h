@@ -113,7 +113,8 @@ struct BulkLoader {
   template <bool Half = false>
   HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
     LdsBarrier full = b.lds.full(stage);
-    int boxes = boxesOf(at);
+    constexpr int most = Config::T.bm / BoxRows;
+    int boxes = most == 1 ? 1 : boxesOf<BoxRows>(at, most);
     full.expect(Config::kBytesB / (Half ? 2 : 1) +
                 boxes * BoxRows * Config::kRow);
     int k = at.k0 + step * Config::T.bk;
@@ -132,15 +133,6 @@ struct BulkLoader {
       b.fillHalf(at, k, batch, stage);
     else
       b.fill(at, k, batch, stage);
-  }
-
-private:
-  HK_MEM static int boxesOf(const WarpPlace &at) {
-    constexpr int most = Config::T.bm / BoxRows;
-    if constexpr (most == 1)
-      return 1;
-    int boxes = (at.end - at.row + BoxRows - 1) / BoxRows;
-    return boxes < most ? boxes : most;
   }
 };
 

@@ -135,6 +135,16 @@ struct WarpPlace {
   int matrix, row, end, col, k0, steps;
 };
 
+/// The boxes of BoxRows rows that a tile's rows are in; with `most` no more.
+template <int BoxRows = kGroupBoxRows> HK_DEV int boxesOf(const WarpPlace &at) {
+  return (at.end - at.row + BoxRows - 1) / BoxRows;
+}
+template <int BoxRows = kGroupBoxRows>
+HK_DEV int boxesOf(const WarpPlace &at, int most) {
+  int boxes = boxesOf<BoxRows>(at);
+  return boxes < most ? boxes : most;
+}
+
 } // namespace hk
 
 #endif // HK_KERNELS_GEMM_SM90_CONFIG_H

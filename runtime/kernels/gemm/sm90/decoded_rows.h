@@ -63,8 +63,7 @@ template <class Config> struct CodesLoader {
   }
   HK_MEM void fill(const WarpPlace &at, int step, u32 stage) {
     LdsBarrier full = lds.full(stage);
-    int boxes = (at.end - at.row + kGroupBoxRows - 1) / kGroupBoxRows;
-    boxes = boxes < Config::kBoxesA ? boxes : Config::kBoxesA;
+    int boxes = boxesOf(at, Config::kBoxesA);
     bool first = codes.enter(step);
     constexpr int kBytes = kGroupBoxRows * Config::kRow;
     full.expect(u32(boxes * kBytes + (first ? Config::kBytesB : 0)));
@@ -94,7 +93,7 @@ template <class P> struct GroupDecoder {
       return Decode::kDepth;
     return 0;
   }();
-  static_assert(kDepth % 32 == 0);
+  static_assert(kDepth % kDecodedDepth == 0);
 
   /// As they lie in memory, as whoever touches them waits for them. Of fp4 two
   /// powers.
@@ -174,7 +173,7 @@ template <class Config> class DecodedRows {
   using P = typename Config::P;
   using Decoder = GroupDecoder<P>;
   using Words = typename Decoder::Words;
-  static constexpr int kDepth = 32, kWords = kDepth / 4;
+  static constexpr int kDepth = kDecodedDepth;
   /// How often words are read, in elements of k; 0: once.
   static constexpr int kEach = Decoder::kDepth == 0        ? 0
                                : Decoder::kDepth % 64 == 0 ? 64

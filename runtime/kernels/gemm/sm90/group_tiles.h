@@ -27,6 +27,17 @@ template <class Config, class Groups> struct PickLoader<Config, Groups, true> {
   using Type = GatheredLoader<Config, Groups>;
 };
 
+template <class Config, class Groups>
+HK_DEV auto pickedLoader(const TensorMap *maps,
+                         const typename Config::Layout &lds,
+                         const GemmArgs &args, const GroupArgs &groups) {
+  using Loader = typename PickLoader<Config, Groups>::Type;
+  if constexpr (Groups::kGathered)
+    return Loader(maps, lds, args, groups);
+  else
+    return Loader(maps, lds, Config::kCluster > 1 ? clusterRank() : 0, args);
+}
+
 /// By bounds or lengths; blocks that are larger than a tile, or a tile's runs
 /// of them.
 template <class Groups, int ROWS, int EVEN,

@@ -25,7 +25,7 @@
 #ifndef HK_KERNELS_GEMM_SM90_SKINNY_H
 #define HK_KERNELS_GEMM_SM90_SKINNY_H
 
-#include "kernels/gemm/sm90/config.h"
+#include "kernels/gemm/sm90/stages.h"
 
 namespace hk {
 
@@ -149,10 +149,7 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
     if (threadId() == 0) {
       maps[0].prefetch();
       maps[1].prefetch();
-      HK_UNROLL for (int s = 0; s < kStages; ++s) {
-        lds.full(s).init(1);
-        lds.empty(s).init(kGroups * 4);
-      }
+      initStages<kStages>(lds, 1, kGroups * 4);
       lds.done().init(1);
       publishBarriers();
       if constexpr (Cluster > 1)

@@ -29,7 +29,7 @@
 #define HK_KERNELS_GEMM_SM90_STREAMEDCODES_H
 
 #include "kernels/gemm/sm90/codes_bytes.h"
-#include "kernels/gemm/sm90/config.h"
+#include "kernels/gemm/sm90/stages.h"
 
 namespace hk {
 
@@ -109,10 +109,7 @@ template <class Problem, int Cluster> struct StreamedCodes {
     if (waveId() == 0 && isElected()) {
       maps[0].prefetch();
       maps[1].prefetch();
-      HK_UNROLL for (int s = 0; s < kStages; ++s) {
-        lds.full(s).init(1);
-        lds.empty(s).init(kTeams * kHalves);
-      }
+      initStages<kStages>(lds, 1, kTeams * kHalves);
       publishBarriers();
     }
     barrier();

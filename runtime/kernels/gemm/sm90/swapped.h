@@ -38,6 +38,7 @@
 #include "kernels/gemm/schedule.h"
 #include "kernels/gemm/sm90/accumulate.h"
 #include "kernels/gemm/sm90/decoded_rows.h"
+#include "kernels/gemm/sm90/stages.h"
 
 namespace hk {
 
@@ -211,10 +212,7 @@ private:
     if (threadId() == 0) {
       maps[0].prefetch();
       maps[1].prefetch();
-      HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
-        lds.full(s).init(Loader::kArrivals);
-        lds.empty(s).init(Config::kGroups * 4);
-      }
+      initStages<Config::kStages>(lds, Loader::kArrivals, Config::kGroups * 4);
       if constexpr (kSharesK)
         lds.done().init(1);
       publishBarriers();
@@ -314,7 +312,7 @@ private:
   HK_MEM static void multiplyCodes(const GemmArgs &args, const Place &at,
                                    const Layout &lds, Ring &ring, Codes &codes,
                                    int group, Registers &d) {
-    constexpr int depth = 32, chunks = T.bk / depth;
+    constexpr int depth = kDecodedDepth, chunks = T.bk / depth;
     using Chain = RowChain<Config::D, T.bm, T.bk>;
     HK_UNROLL for (auto &v : d) v = 0;
     DecodedRows<Config> rows(args, at, waveId() * 16);

@@ -26,6 +26,7 @@
 
 #include "kernels/device/tile/wgmma_chain.h"
 #include "kernels/gemm/sm90/group_box.h"
+#include "kernels/gemm/sm90/stages.h"
 #include "kernels/gemm/sm90/swapped_codes_loader.h"
 
 namespace hk {
@@ -59,8 +60,7 @@ public:
       powers[r] = lds.powers(0) + u32(own * Config::kSpanBytes) +
                   codes.phaseOf(codes.rowOf(own));
     }
-    int boxes = (at.end - at.row + kGroupBoxRows - 1) / kGroupBoxRows;
-    tileOf<kBoxes>(boxes, at, epilogue);
+    tileOf<kBoxes>(boxesOf(at), at, epilogue);
     spans += (at.steps + Config::kSpan - 1) / Config::kSpan;
   }
 
@@ -198,7 +198,7 @@ template <class Problem, class Groups> struct SwappedCodes {
                          const TensorMap *maps, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
     Layout lds(shared);
-    begin(maps, lds);
+    beginStages<Config, Loader>(maps, lds);
     GroupTilesOf<Config, Groups> tiles(args, groups, block.x);
     int group = threadId() / kWarpgroup;
     constexpr int own = Loader::kRegisters,
@@ -224,21 +224,6 @@ template <class Problem, class Groups> struct SwappedCodes {
                          const Epilogue &epilogue) {
     static_assert(Groups::kGathered);
     run(args, groups, nullptr, block, shared, epilogue);
-  }
-
-private:
-  HK_MEM static void begin(const TensorMap *maps, const Layout &lds) {
-    if (threadId() == 0) {
-      if constexpr (!Groups::kGathered)
-        maps[0].prefetch();
-      HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
-        lds.full(s).init(Loader::kArrivals);
-        lds.empty(s).init(Config::kGroups * 4);
-      }
-      publishBarriers();
-    }
-    meetCluster<1>();
-    beginAfterLast();
   }
 };
 

@@ -135,7 +135,7 @@ template <class Config> struct CodesOfTile {
 /// Rows of A of a stage, which an order names.
 template <class Config, class Groups, bool Gathered = Groups::kGathered>
 struct RowsOfCodes : RowsByThread<Config, Groups> {
-  static constexpr int kArrivals = 0;
+  static constexpr int kArrivals = 0, kMaps = 0;
 
   HK_MEM RowsOfCodes(const TensorMap *, const GemmArgs &args,
                      const GroupArgs &groups)
@@ -147,7 +147,7 @@ struct RowsOfCodes : RowsByThread<Config, Groups> {
 /// Rows that lie as their groups do: one thread asks for boxes of them.
 template <class Config, class Groups>
 struct RowsOfCodes<Config, Groups, false> {
-  static constexpr int kArrivals = 1;
+  static constexpr int kArrivals = 1, kMaps = 1;
   const TensorMap *maps;
   int thread = threadId() % kWarpgroup;
 
@@ -158,9 +158,7 @@ struct RowsOfCodes<Config, Groups, false> {
                    LdsBarrier full) const {
     if (thread != 0)
       return;
-    constexpr int kMost = Config::T.bm / kGroupBoxRows;
-    int boxes = (at.end - at.row + kGroupBoxRows - 1) / kGroupBoxRows;
-    boxes = boxes < kMost ? boxes : kMost;
+    int boxes = boxesOf(at, Config::T.bm / kGroupBoxRows);
     full.expect(u32(boxes * kGroupBoxRows * Config::kRow));
     for (int i = 0; i < boxes; ++i)
       loadBox(stage + u32(i * kGroupBoxRows * Config::kRow), maps[0], full,
@@ -173,7 +171,7 @@ template <class Config, class Groups> struct SwappedCodesLoader {
   using Rows = RowsOfCodes<Config, Groups>;
   /// With fewer its own spill.
   static constexpr int kRegisters = 80;
-  static constexpr int kThreads = kWarpgroup;
+  static constexpr int kThreads = kWarpgroup, kMaps = Rows::kMaps;
   /// A thread arrives with its copies, and with what it has stored itself.
   static constexpr int kArrivals = 2 * kThreads + Rows::kArrivals;
   static constexpr int kChunks = Config::kChunks, kSpan = Config::kSpan;

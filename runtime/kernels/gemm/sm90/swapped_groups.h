@@ -27,6 +27,7 @@
 
 #include "kernels/gemm/sm90/accumulate.h"
 #include "kernels/gemm/sm90/group_box.h"
+#include "kernels/gemm/sm90/stages.h"
 #include "kernels/gemm/sm90/swapped_loader.h"
 
 namespace hk {
@@ -56,8 +57,7 @@ public:
   template <class Epilogue>
   HK_MEM void tile(const WarpPlace &at, u64 scalesOfB,
                    const Epilogue &epilogue) {
-    int boxes = (at.end - at.row + kGroupBoxRows - 1) / kGroupBoxRows;
-    tileOf<kBoxes>(boxes, at, scalesOfB, epilogue);
+    tileOf<kBoxes>(boxesOf(at), at, scalesOfB, epilogue);
   }
 
 private:
@@ -214,14 +214,17 @@ template <class Problem, class Groups, int Cluster> struct SwappedGroups {
                          const TensorMap *maps, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
     Layout lds(shared);
-    begin(maps, lds);
+    beginStages<Config, Loader>(maps, lds);
     GroupTilesOf<Config, Groups> tiles(args, groups, block.x);
     int group = threadId() / kWarpgroup;
     constexpr int own = Loader::kRegisters,
                   others = registersBeside(own, Config::kGroups);
     if (group == Config::kGroups) {
       giveRegisters<own>();
-      produce(tiles, Loader(maps, lds, args, groups), lds);
+      Loader loader(maps, lds, args, groups);
+      typename Config::Ring ring;
+      fillStages(ring, tiles, loader, lds);
+      loader.finish();
     } else {
       takeRegisters<others>();
       SwappedConsumer<Config, Groups> consumer(args, groups, lds, shared.bytes,
@@ -231,41 +234,7 @@ template <class Problem, class Groups, int Cluster> struct SwappedGroups {
         consumer.tile(at, tiles.scalesOfB(at), epilogue);
       consumer.end();
     }
-    // Nobody ends while another may still arrive at its barriers.
-    if constexpr (Cluster > 1) {
-      clusterArrive();
-      clusterWait();
-    }
-  }
-
-private:
-  HK_MEM static void begin(const TensorMap *maps, const Layout &lds) {
-    if (threadId() == 0) {
-      HK_UNROLL for (int i = 0; i < Loader::kMaps; ++i) maps[i].prefetch();
-      HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
-        lds.full(s).init(Loader::kArrivals);
-        // A warp arrives once at every block of the cluster.
-        lds.empty(s).init(Cluster * Config::kGroups * 4);
-      }
-      publishBarriers();
-    }
-    meetCluster<Cluster>();
-    beginAfterLast();
-  }
-
-  template <class Tiles>
-  HK_MEM static void produce(Tiles &tiles, Loader &&loader, const Layout &lds) {
-    typename Config::Ring ring;
-    for (WarpPlace at; tiles.take(at);) {
-      loader.begin(at);
-      for (int step = 0; step < at.steps; ++step) {
-        // The first round finds all stages empty.
-        lds.empty(ring.stage).wait(ring.phase ^ 1);
-        loader.fill(at, step, ring.stage);
-        ring.advance();
-      }
-    }
-    loader.finish();
+    endStages<Cluster>();
   }
 };
 

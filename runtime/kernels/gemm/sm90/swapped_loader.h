@@ -15,50 +15,29 @@
 #define HK_KERNELS_GEMM_SM90_SWAPPED_LOADER_H
 
 #include "kernels/gemm/sm90/group_tiles.h"
+#include "kernels/gemm/sm90/swapped_config.h"
 
 namespace hk {
 
-/// As WarpConfig, with rows of B as those of the instruction.
-template <class Problem, int Cluster> struct SwappedConfig {
-  using P = Problem;
-  static constexpr GemmTile T = {
-      P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,
-      P::kTile.wn, P::kTile.stages, P::kTile.splitK, GemmLoop::WarpSpecialised,
-      Cluster};
-  static constexpr DType D = P::kOperand;
-  static constexpr int kCluster = Cluster, kStages = T.stages;
-  static constexpr OneMatrix kOne = OneMatrix::OfA;
-  static constexpr int kSharersOfA = Cluster, kSharersOfB = 1;
-  static constexpr int kGroups = T.wn;
-  static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
-  static constexpr int kRow = kBulkRowBytes;
-  static constexpr int kBytesA = T.bm * kRow, kBytesB = T.bn * kRow;
-  static constexpr int kStageBytes = kBytesA + kBytesB;
-  static constexpr bool kColumnsOfB = false;
-  static constexpr i64 kLds = gemmLds(kTarget, T, D);
+template <class Problem, int Cluster>
+struct SwappedConfig : SwappedStages<Problem, Cluster> {
+  using Base = SwappedStages<Problem, Cluster>;
+  using Base::kGroups;
+  using Base::kStages;
+  using Base::T;
   static constexpr int kSlabPitch = T.bn + kSwappedPad;
   /// Those before it are accumulate.h's.
   static constexpr int kResultsBarrier = 4;
-  static_assert(T.bk * info(D).bits == kRow * 8 && T.bn == 64 * kGroups &&
-                kGroups == 2 && T.bm % kGroupBoxRows == 0 && T.wm == 1 &&
-                P::A::kKContiguous && P::B::kKContiguous && P::A::kMem == D &&
-                P::B::kMem == D);
-  using Ring = StageRing<kStages>;
-
-  using Shared = ClusterShared<Cluster, kLds>;
+  static_assert(T.bn == 64 * kGroups && kGroups == 2);
 
   /// A row's scales of so many stages are brought at once.
   static constexpr int kScalesAtOnce = 4;
 
-  /// Addresses in LDS: stages (A, then B), two slabs of results, places for the
-  /// scales of kScalesAtOnce stages, barriers.
-  struct Layout {
-    u32 base;
-
-    HK_MEM explicit Layout(const Shared &lds) : base(bulkBase(lds.bytes)) {}
-    HK_MEM u32 stageA(u32 stage) const { return base + stage * kStageBytes; }
-    HK_MEM u32 stageB(u32 stage) const { return stageA(stage) + kBytesA; }
-    HK_MEM u32 slab() const { return base + kStages * kStageBytes; }
+  /// Addresses in LDS: stages, two slabs of results, places for the scales of
+  /// kScalesAtOnce stages, barriers.
+  struct Layout : Base::Stages {
+    using Base::Stages::Stages;
+    HK_MEM u32 slab() const { return this->behind(); }
     HK_MEM u32 scales(u32 place) const {
       return slab() + 2 * kGroupBoxRows * kSlabPitch * 4 +
              place * T.bm * kScalesAtOnce * 4;
@@ -97,8 +76,9 @@ template <class Config, class Groups> struct SwappedLoader {
                        const typename Config::Layout &lds, const GemmArgs &args,
                        const GroupArgs &groups)
       : args(args), groups(groups), lds(lds),
-        rows(rowsOf(maps, lds, args, groups)) {}
+        rows(pickedLoader<Config, Groups>(maps, lds, args, groups)) {}
 
+  HK_MEM static bool works() { return true; }
   HK_MEM void begin(const WarpPlace &at) {
     rows.begin(at);
     if constexpr (P::kScaleA)
@@ -153,14 +133,6 @@ private:
         HK_UNROLL for (int e = 0; e < kAtOnce; ++e) if (step + e < at.steps)
             copyToLds4(to + e * 4, own + e * 4, true);
     }
-  }
-  HK_MEM static Rows rowsOf(const TensorMap *maps,
-                            const typename Config::Layout &lds,
-                            const GemmArgs &args, const GroupArgs &groups) {
-    if constexpr (Groups::kGathered)
-      return Rows(maps, lds, args, groups);
-    else
-      return Rows(maps, lds, Config::kCluster > 1 ? clusterRank() : 0, args);
   }
 };
 

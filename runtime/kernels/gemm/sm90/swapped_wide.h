@@ -22,32 +22,21 @@
 #define HK_KERNELS_GEMM_SM90_SWAPPED_WIDE_H
 
 #include "kernels/gemm/sm90/group_box.h"
+#include "kernels/gemm/sm90/stages.h"
+#include "kernels/gemm/sm90/swapped_config.h"
 
 namespace hk {
 
-template <class Problem, int Cluster> struct SwappedWideConfig {
+template <class Problem, int Cluster>
+struct SwappedWideConfig : SwappedStages<Problem, Cluster> {
+  using Base = SwappedStages<Problem, Cluster>;
   using P = Problem;
-  static constexpr GemmTile T = {
-      P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,
-      P::kTile.wn, P::kTile.stages, P::kTile.splitK, GemmLoop::WarpSpecialised,
-      Cluster};
-  static constexpr DType D = P::kOperand;
-  static constexpr int kCluster = Cluster, kStages = T.stages;
-  static constexpr OneMatrix kOne = OneMatrix::OfA;
-  static constexpr int kSharersOfA = Cluster, kSharersOfB = 1;
-  static constexpr int kGroups = T.wn;
-  static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
-  static constexpr int kRow = kBulkRowBytes;
-  static constexpr int kBytesA = T.bm * kRow, kBytesB = T.bn * kRow;
-  static constexpr int kStageBytes = kBytesA + kBytesB;
-  static constexpr bool kColumnsOfB = false;
-  static constexpr i64 kLds = gemmLds(kTarget, T, D);
-  static_assert(isSwappedWide(T) && T.bk * info(D).bits == kRow * 8 &&
-                info(D).bits == 16 && T.bm % kGroupBoxRows == 0 && T.wm == 1 &&
-                P::A::kKContiguous && P::B::kKContiguous && P::A::kMem == D &&
-                P::B::kMem == D && P::kScale == KScale::None);
-  using Ring = StageRing<kStages>;
-  using Shared = ClusterShared<Cluster, kLds>;
+  using Base::D;
+  using Base::kGroups;
+  using Base::kStages;
+  using Base::T;
+  static_assert(isSwappedWide(T) && info(D).bits == 16 &&
+                P::kScale == KScale::None);
 
   /// Rows of A whose results meet: of a pair both halves have room.
   static constexpr int kSlabRows = kGroupBoxRows / (P::kPair ? 2 : 1);
@@ -55,16 +44,12 @@ template <class Problem, int Cluster> struct SwappedWideConfig {
   /// Those before it are accumulate.h's.
   static constexpr u32 kSlabBarrier = 4;
 
-  /// Addresses in LDS: stages (A, then B), a slab for each warpgroup that
-  /// multiplies, barriers.
-  struct Layout {
-    u32 base;
-
-    HK_MEM explicit Layout(const Shared &lds) : base(bulkBase(lds.bytes)) {}
-    HK_MEM u32 stageA(u32 stage) const { return base + stage * kStageBytes; }
-    HK_MEM u32 stageB(u32 stage) const { return stageA(stage) + kBytesA; }
+  /// Addresses in LDS: stages, a slab for each warpgroup that multiplies,
+  /// barriers.
+  struct Layout : Base::Stages {
+    using Base::Stages::Stages;
     HK_MEM u32 slab(int group) const {
-      return base + kStages * kStageBytes + u32(group * kWideSlabBytes);
+      return this->behind() + u32(group * kWideSlabBytes);
     }
     /// A stage has been filled; every consumer of the cluster has read it.
     HK_MEM LdsBarrier full(u32 stage) const { return {bars() + stage * 8}; }
@@ -99,8 +84,7 @@ public:
 
   template <class Epilogue>
   HK_MEM void tile(const WarpPlace &at, const Epilogue &epilogue) {
-    int boxes = (at.end - at.row + kGroupBoxRows - 1) / kGroupBoxRows;
-    tileOf<kBoxes>(boxes, at, epilogue);
+    tileOf<kBoxes>(boxesOf(at), at, epilogue);
   }
 
 private:
@@ -213,15 +197,19 @@ template <class Problem, class Groups, int Cluster> struct SwappedWide {
                          const TensorMap *maps, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
     Layout lds(shared);
-    begin(maps, lds);
+    beginStages<Config, Loader>(maps, lds);
     GroupTilesOf<Config, Groups> tiles(args, groups, block.x);
     int group = threadId() / kWarpgroup;
     constexpr int own = Loader::kRegisters,
                   others = registersBeside(own, Config::kGroups);
     if (group == Config::kGroups) {
       giveRegisters<own>();
-      if (threadId() % kWarpgroup < Loader::kThreads)
-        produce(tiles, loaderOf(args, groups, maps, lds), lds);
+      if (threadId() % kWarpgroup < Loader::kThreads) {
+        auto loader = pickedLoader<Config, Groups>(maps, lds, args, groups);
+        typename Config::Ring ring;
+        fillStages(ring, tiles, loader, lds);
+        loader.finish();
+      }
     } else {
       takeRegisters<others>();
       SwappedWideConsumer<Config, Groups> consumer(args, groups, lds,
@@ -229,50 +217,7 @@ template <class Problem, class Groups, int Cluster> struct SwappedWide {
       for (WarpPlace at; tiles.take(at);)
         consumer.tile(at, epilogue);
     }
-    // Nobody ends while another may still arrive at its barriers.
-    if constexpr (Cluster > 1) {
-      clusterArrive();
-      clusterWait();
-    }
-  }
-
-private:
-  HK_MEM static Loader loaderOf(const GemmArgs &args, const GroupArgs &groups,
-                                const TensorMap *maps, const Layout &lds) {
-    if constexpr (Groups::kGathered)
-      return Loader(maps, lds, args, groups);
-    else
-      return Loader(maps, lds, Cluster > 1 ? clusterRank() : 0, args);
-  }
-  HK_MEM static void begin(const TensorMap *maps, const Layout &lds) {
-    if (threadId() == 0) {
-      HK_UNROLL for (int i = 0; i < Loader::kMaps; ++i) maps[i].prefetch();
-      HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
-        lds.full(s).init(Loader::kArrivals);
-        // A warp arrives once at every block of the cluster.
-        lds.empty(s).init(Cluster * Config::kGroups * 4);
-      }
-      publishBarriers();
-    }
-    meetCluster<Cluster>();
-    beginAfterLast();
-  }
-
-  template <class Tiles>
-  HK_MEM static void produce(Tiles &tiles, Loader &&loader, const Layout &lds) {
-    typename Config::Ring ring;
-    for (WarpPlace at; tiles.take(at);) {
-      loader.begin(at);
-      if (!loader.works())
-        continue;
-      for (int step = 0; step < at.steps; ++step) {
-        // The first round finds all stages empty.
-        lds.empty(ring.stage).wait(ring.phase ^ 1);
-        loader.fill(at, step, ring.stage);
-        ring.advance();
-      }
-    }
-    loader.finish();
+    endStages<Cluster>();
   }
 };
 

@@ -97,18 +97,8 @@ struct GroupedWarpSpecialised {
       else
         return Tiles(args, groups, block.x);
     }();
-    Loop::run(tiles, loaderOf(args, groups, maps, lds), args, maps, lds,
-              shared.bytes, epilogue);
-  }
-
-private:
-  HK_MEM static Loader loaderOf(const GemmArgs &args, const GroupArgs &groups,
-                                const TensorMap *maps,
-                                const typename Config::Layout &lds) {
-    if constexpr (Groups::kGathered)
-      return Loader(maps, lds, args, groups);
-    else
-      return Loader(maps, lds, Cluster > 1 ? clusterRank() : 0, args);
+    Loop::run(tiles, pickedLoader<Config, Groups>(maps, lds, args, groups),
+              args, maps, lds, shared.bytes, epilogue);
   }
 };
 

@@ -32,6 +32,7 @@
 #include "kernels/gemm/sm90/half_tiles.h"
 #include "kernels/gemm/sm90/row_epilogue.h"
 #include "kernels/gemm/sm90/slab_epilogue.h"
+#include "kernels/gemm/sm90/stages.h"
 #include "kernels/gemm/sm90/tile_sender.h"
 
 namespace hk {
@@ -74,23 +75,15 @@ template <class Config, class Loader> struct WarpLoop {
 
   template <bool Sends = false>
   HK_MEM static void begin(const TensorMap *maps, const Layout &lds) {
-    if (threadId() == 0) {
-      HK_UNROLL for (int i = 0; i < Loader::kMaps; ++i) maps[i].prefetch();
-      HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
-        lds.full(s).init(Loader::kArrivals);
-        // A warp arrives once at every block of the cluster.
-        lds.empty(s).init(Config::kCluster * Config::kGroups * 4);
-      }
-      HK_UNROLL for (int warp = 0; warp < Config::kGroups * 4; ++warp)
-          HK_UNROLL for (int place = 0; place < 2; ++place)
-              lds.read(warp, place)
-                  .init(1);
-      if constexpr (Sends)
-        lds.stored().init();
-      publishBarriers();
-    }
-    meetCluster<Config::kCluster>();
-    beginAfterLast();
+    beginStages<Config, Loader>(
+        maps, lds, [&]() __attribute__((always_inline)) {
+          HK_UNROLL for (int warp = 0; warp < Config::kGroups * 4; ++warp)
+              HK_UNROLL for (int place = 0; place < 2; ++place)
+                  lds.read(warp, place)
+                      .init(1);
+          if constexpr (Sends)
+            lds.stored().init();
+        });
   }
 
   template <class Tiles, class Epilogue>
@@ -117,28 +110,14 @@ template <class Config, class Loader> struct WarpLoop {
         takeRegisters<registers>();
       consume(tiles, args, maps, lds, bytes, group, epilogue);
     }
-    // Nobody ends while another may still arrive at its barriers.
-    if constexpr (Config::kCluster > 1) {
-      clusterArrive();
-      clusterWait();
-    }
+    endStages<Config::kCluster>();
   }
 
 private:
   template <class Tiles>
   HK_MEM static void produce(Tiles &tiles, Loader &loader, const Layout &lds) {
     typename Config::Ring ring;
-    for (WarpPlace at; tiles.take(at);) {
-      loader.begin(at);
-      if (!loader.works())
-        continue;
-      for (int step = 0; step < at.steps; ++step) {
-        // The first round finds all stages empty.
-        lds.empty(ring.stage).wait(ring.phase ^ 1);
-        loader.fill(at, step, ring.stage);
-        ring.advance();
-      }
-    }
+    fillStages(ring, tiles, loader, lds);
     if constexpr (requires { &Tiles::takeHalf; })
       if (WarpPlace at; tiles.takeHalf(at) && loader.works())
         for (int step = 0; step < at.steps; ++step) {
