@@ -8,11 +8,10 @@ from ._mlir import ELEMENT_TYPES
 
 UNARY = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p",
          "tanh": "tanh", "sigmoid": "sigmoid",
-         "silu": "silu", "relu": "relu", "cos": "cos", "sin": "sin", "sqrt": "sqrt",
+         "silu": "silu", "cos": "cos", "sin": "sin", "sqrt": "sqrt",
          "rsqrt": "rsqrt", "log": "log", "log2": "log2", "erf": "erf",
-         "floor": "floor", "reciprocal": "reciprocal"}
-BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "max",
-          "minimum": "min"}
+         "reciprocal": "reciprocal"}
+BINARY = {"add": "add", "sub": "sub", "mul": "mul", "maximum": "max", "minimum": "min"}
 ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
 POWERS = "-1, -0.5, 0.5, 1, 2, 3 and 4"
 COMPARE = {"eq", "ne", "lt", "le", "gt", "ge"}
@@ -355,12 +354,6 @@ def _reduced(b: Builder, result: Result, kind: str, x: Value, dims: typing.Any, 
     for d in reversed(() if keep else dims):
         made = b.squeezed(made, d)
     return made
-
-
-@handles("amax")
-def _amax(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim: bool = False
-          ) -> Value:
-    return _reduced(b, result, "max", x, dims, keepdim)
 
 
 @handles("mean")

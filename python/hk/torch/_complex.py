@@ -87,8 +87,7 @@ class Parts:
     def _to_copy(self, x: typing.Any, *_: typing.Any) -> Complex:
         return self._parts(x)
 
-    def _type_as(self, x: typing.Any, *_: typing.Any) -> Complex:
-        return self._parts(x)
+    _type_as = _to_copy
 
     # ---- arithmetic
 

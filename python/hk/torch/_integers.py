@@ -4,7 +4,7 @@ wrap, its casts saturate."""
 import typing
 
 from ..errors import UnsupportedModel
-from ._aten import HANDLERS, Result, _binary, _dim, _expand, _reduced, handles, lower, operand
+from ._aten import Result, _binary, _dim, _expand, _reduced, handles, lower, operand
 from ._builder import Builder, Value, product
 
 BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}
@@ -169,7 +169,6 @@ def _total(b: Builder, result: Result, x: Value, dims: typing.Any) -> Value:
 
 
 WIDTHS = {"i32": (16, 16), "i64": (21, 21, 22)}  # Of parts that f32 holds, from the highest on.
-_largest_real = HANDLERS["amax"]
 
 
 @handles("amax")
@@ -177,9 +176,9 @@ def _amax(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim
           ) -> Value:
     """Of wide integers the highest bits decide, then those behind, of the elements left."""
     if x.element not in BITS and x.element != "i1":
-        return _largest_real(b, result, x, dims, keepdim)
+        return _reduced(b, result, "max", x, dims, keepdim)
     if x.element not in WIDTHS:
-        wide = _largest_real(b, Result(result.shape, "f32"), b.cast(x, "f32"), dims, keepdim)
+        wide = _reduced(b, Result(result.shape, "f32"), "max", b.cast(x, "f32"), dims, keepdim)
         return b.cast(wide, result.element)
     whole, truth = Result(x.shape, x.element), Result(x.shape, "i1")
     least, made, left = BITS[x.element], None, None
@@ -190,7 +189,7 @@ def _amax(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim
         part = b.cast(part, "f32")
         if left is not None:
             part = lower(b, "where", Result(x.shape, "f32"), (left, part, -1.0), {})
-        largest = _largest_real(b, Result(result.shape, "f32"), part, dims, True)
+        largest = _reduced(b, Result(result.shape, "f32"), "max", part, dims, True)
         left = lower(b, "eq", truth, (part, largest), {})
         bits = b.cast(largest, whole.element)
         sizes = Result(bits.shape, whole.element)
