@@ -158,6 +158,7 @@ HK_PASS(hipMemsetD32Async,
 HK_PASS(hipStreamQuery, (HipHandle stream), stream)
 HK_PASS(hipStreamIsCapturing, (HipHandle stream, hk::HipCapture *status),
         stream, status)
+HK_PASS(hipThreadExchangeStreamCaptureMode, (hk::HipCaptureMode * mode), mode)
 HK_PASS(hipModuleLoadData, (HipHandle * module, const void *image), module,
         image)
 HK_PASS(hipModuleUnload, (HipHandle module), module)

@@ -56,6 +56,14 @@ HK_HIP_API hipError_t hipStreamIsCapturing(HipStream *stream, int *status) {
   *status = stream && stream->captured ? 1 : 0;
   return hipSuccess;
 }
+/// What a thread may do beside a capture is not looked at: modes are kept only.
+HK_HIP_API hipError_t hipThreadExchangeStreamCaptureMode(int *mode) {
+  static thread_local int current = 0; // hipStreamCaptureModeGlobal
+  if (!mode)
+    return setLastError(hipErrorInvalidValue);
+  std::swap(*mode, current);
+  return hipSuccess;
+}
 
 /// The default stream is never captured.
 HK_HIP_API hipError_t hipStreamBeginCapture(HipStream *stream, int) {

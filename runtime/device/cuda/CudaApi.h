@@ -118,6 +118,8 @@ inline constexpr unsigned kCudaPortable = 1, kCudaMapped = 2;
 
 /// CUstreamCaptureStatus; any other value is a capture, too.
 enum class CudaCapture : int { None = 0 };
+/// CUstreamCaptureMode: which calls of this thread end a capture.
+enum class CudaCaptureMode : int { Relaxed = 2 };
 
 // field, exported symbol, parameters; all return CUresult.
 #define HK_CUDA_FUNCTIONS(X)                                                   \
@@ -148,6 +150,8 @@ enum class CudaCapture : int { None = 0 };
   X(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", (CudaPointer))                 \
   X(cuStreamQuery, "cuStreamQuery", (CudaHandle))                              \
   X(cuStreamIsCapturing, "cuStreamIsCapturing", (CudaHandle, CudaCapture *))   \
+  X(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode",    \
+    (CudaCaptureMode *))                                                       \
   X(cuModuleLoadDataEx, "cuModuleLoadDataEx",                                  \
     (CudaHandle *, const void *, unsigned, CudaJitOption *, void **))          \
   X(cuModuleUnload, "cuModuleUnload", (CudaHandle))                            \

@@ -257,7 +257,17 @@ Status CudaDevice::allocateRaw(uint64_t bytes, void **data) {
 }
 
 Status CudaDevice::freeRaw(void *data) {
-  return within([&] { return HK_CUDA(api, cuMemFree, toCuda(data)); });
+  return within([&] {
+    // A garbage collector frees what it finds while its thread captures a graph
+    // of something else; the driver would end that capture, and leak.
+    auto mode = CudaCaptureMode::Relaxed;
+    if (Status error = HK_CUDA(api, cuThreadExchangeStreamCaptureMode, &mode))
+      return error;
+    Status freed = HK_CUDA(api, cuMemFree, toCuda(data));
+    if (Status error = HK_CUDA(api, cuThreadExchangeStreamCaptureMode, &mode))
+      return error;
+    return freed;
+  });
 }
 
 Status CudaDevice::waitIdle() {

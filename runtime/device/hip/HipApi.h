@@ -44,6 +44,8 @@ enum class HipCopy : int {
 
 /// hipStreamCaptureStatus; any other value is a capture, too.
 enum class HipCapture : int { None = 0 };
+/// hipStreamCaptureMode: which calls of this thread end a capture.
+enum class HipCaptureMode : int { Relaxed = 2 };
 
 using HipHandle = void *;
 
@@ -69,6 +71,7 @@ inline constexpr unsigned kHipPortable = 1, kHipMapped = 2;
   X(hipMemsetD32Async, (void *, int, size_t, HipHandle))                       \
   X(hipStreamQuery, (HipHandle))                                               \
   X(hipStreamIsCapturing, (HipHandle, HipCapture *))                           \
+  X(hipThreadExchangeStreamCaptureMode, (HipCaptureMode *))                    \
   X(hipModuleLoadData, (HipHandle *, const void *))                            \
   X(hipModuleUnload, (HipHandle))                                              \
   X(hipModuleGetFunction, (HipHandle *, HipHandle, const char *))              \

@@ -210,7 +210,17 @@ Status HipDevice::allocateRaw(uint64_t bytes, void **data) {
 }
 
 Status HipDevice::freeRaw(void *data) {
-  return within([&] { return HK_HIP(api, hipFree, data); });
+  return within([&] {
+    // A garbage collector frees what it finds while its thread captures a graph
+    // of something else; HIP would end that capture, and leak.
+    auto mode = HipCaptureMode::Relaxed;
+    if (Status error = HK_HIP(api, hipThreadExchangeStreamCaptureMode, &mode))
+      return error;
+    Status freed = HK_HIP(api, hipFree, data);
+    if (Status error = HK_HIP(api, hipThreadExchangeStreamCaptureMode, &mode))
+      return error;
+    return freed;
+  });
 }
 
 Status HipDevice::waitIdle() {

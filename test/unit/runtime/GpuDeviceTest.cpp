@@ -134,6 +134,22 @@ TEST(HipDevice, FindsOverrunsWithDebugMemory) {
               testing::HasSubstr("written behind"));
 }
 
+/// As a garbage collector does in the middle of somebody's capture.
+TEST(GpuDevice, FreesWhileItsThreadCapturesAGraph) {
+  Environment hip("HK_HIP_LIBRARY", testFile("fake_hip.so"));
+  Environment cuda("HK_CUDA_LIBRARY", testFile("fake_cuda.so"));
+  for (const char *name : {"hip:0", "cuda:0"}) {
+    Device device = openDevice(name);
+    ASSERT_TRUE(device);
+    void *data = nullptr;
+    EXPECT_HK_OK(hk_device_alloc(device.get(), 64, &data));
+    Environment captured("HK_FAKE_FAIL", "capturing");
+    testing::internal::CaptureStderr();
+    hk_device_free(device.get(), data);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << name;
+  }
+}
+
 TEST(CudaDevice, SaysWhichChipItIs) {
   Device device = openDevice("cuda:0");
   ASSERT_TRUE(device);

@@ -84,8 +84,14 @@ FAKE_EXPORT int cuMemAlloc_v2(unsigned long long *data, size_t bytes) {
   *data = reinterpret_cast<uintptr_t>(memory.allocate(bytes));
   return 0;
 }
+static thread_local int captureMode = 0; // CU_STREAM_CAPTURE_MODE_GLOBAL
+FAKE_EXPORT int cuThreadExchangeStreamCaptureMode(int *mode) {
+  std::swap(*mode, captureMode);
+  return 0;
+}
 FAKE_EXPORT int cuMemFree_v2(unsigned long long data) {
   NEED_CONTEXT;
+  FAIL_IF(shouldFail("capturing") && captureMode != 2, 900);
   return memory.release(reinterpret_cast<void *>(data)) ? 0 : 1;
 }
 FAKE_EXPORT int cuMemcpyHtoD_v2(unsigned long long to, const void *from,

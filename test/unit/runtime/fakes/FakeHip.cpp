@@ -65,7 +65,11 @@ FAKE_EXPORT int hipMalloc(void **data, size_t bytes) {
   *data = memory.allocate(bytes);
   return 0;
 }
-FAKE_EXPORT int hipFree(void *data) { return memory.release(data) ? 0 : 1; }
+static thread_local int captureMode = 0; // hipStreamCaptureModeGlobal
+FAKE_EXPORT int hipFree(void *data) {
+  FAIL_IF(shouldFail("capturing") && captureMode != 2, 900);
+  return memory.release(data) ? 0 : 1;
+}
 FAKE_EXPORT int hipMemcpy(void *to, const void *from, size_t bytes, int kind) {
   FAIL_IF(kind != 1 && kind != 2, 21);
   FAIL_IF(!memory.contains(kind == 1 ? to : from, bytes), 1);
@@ -98,6 +102,10 @@ FAKE_EXPORT int hipStreamQuery(void *) {
 }
 FAKE_EXPORT int hipStreamIsCapturing(void *, int *status) {
   *status = shouldFail("capturing") ? 1 : 0;
+  return 0;
+}
+FAKE_EXPORT int hipThreadExchangeStreamCaptureMode(int *mode) {
+  std::swap(*mode, captureMode);
   return 0;
 }
 FAKE_EXPORT int hipModuleLoadData(void **module, const void *code) {
