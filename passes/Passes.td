@@ -20,8 +20,8 @@ def HKCheckSignature : Pass<"hk-check-signature", "::mlir::ModuleOp"> {
     An error is: an argument or a result that is a scalar, an unranked tensor or
     of an element type that hk does not have; a tensor of more bytes than can be
     addressed; two arguments or results of one public name; dims of one name in
-    `hk.dims` that have different static sizes; a state that is written but not
-    returned.
+    `hk.dims` that have different static sizes; more than one block; a write in
+    place into a weight or an input; a state that is written but not returned.
   }];
 }
 

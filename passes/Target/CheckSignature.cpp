@@ -97,6 +97,16 @@ LogicalResult checkBytes(func::FuncOp function) {
   return failure(walked.wasInterrupted());
 }
 
+/// Names, writes and values are those of one block, whose end returns them.
+LogicalResult checkBlocks(func::FuncOp function) {
+  if (function.getBody().hasOneBlock())
+    return success();
+  return function.emitOpError("expected one block, but got ")
+         << llvm::range_size(function.getBody())
+         << "; hk has no control flow: compute both branches and choose with "
+            "hk.select, or compile a function for each";
+}
+
 /// Arguments and results are found by their names.
 LogicalResult checkNames(func::FuncOp function) {
   llvm::StringMap<std::string> taken;
@@ -144,12 +154,42 @@ bool isReturned(Value value) {
   });
 }
 
+/// The value that first had the memory of `value`, before views and writes.
+Value memoryOf(Value value) {
+  while (true) {
+    value = rootOfViews(value);
+    auto result = dyn_cast<OpResult>(value);
+    OpOperand *state = result ? tiedStateOf(result) : nullptr;
+    auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
+    if (!state && !insert)
+      return value;
+    value = state ? state->get() : insert.getDest();
+  }
+}
+
+/// What `op` writes in place is a state, or a value that the function made.
+LogicalResult checkMemory(func::FuncOp function, Operation &op, Value written) {
+  Value memory = memoryOf(written);
+  if (memory.getDefiningOp<WeightRefOp>())
+    return op.emitOpError("writes in place into a weight; write into an "
+                          "hk.copy of it");
+  auto argument = dyn_cast<BlockArgument>(memory);
+  if (!argument || function.getArgAttr(argument.getArgNumber(), kStateAttrName))
+    return success();
+  return op.emitOpError("writes in place into argument '")
+         << argumentName(function, argument.getArgNumber())
+         << "', which is an input; give the argument '" << kStateAttrName
+         << "' or write into an hk.copy of it";
+}
+
 /// A write whose result nobody returns is no effect in the graph: it would be
 /// dropped, or done although the caller was not told of it.
 LogicalResult checkWrites(func::FuncOp function) {
   for (Operation &op : function.getBody().front())
     for (OpResult result : op.getResults()) {
       OpOperand *state = tiedStateOf(result);
+      if (state && failed(checkMemory(function, op, state->get())))
+        return failure();
       BlockArgument argument = state ? stateArgumentOf(state->get()) : nullptr;
       if (!argument || isReturned(result))
         continue;
@@ -198,8 +238,9 @@ struct HKCheckSignature
         return signalPassFailure();
       if (!function.isPublic() || function.isExternal())
         continue;
-      if (failed(checkBytes(function)) || failed(checkNames(function)) ||
-          failed(checkDims(function)) || failed(checkWrites(function)))
+      if (failed(checkBlocks(function)) || failed(checkBytes(function)) ||
+          failed(checkNames(function)) || failed(checkDims(function)) ||
+          failed(checkWrites(function)))
         return signalPassFailure();
     }
   }

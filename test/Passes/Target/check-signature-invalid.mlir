@@ -103,3 +103,32 @@ func.func @chain(%v: tensor<?x2x64xbf16>, %s: tensor<?xi32>, %cache: tensor<1x51
 func.func @packed(%x: tensor<4x?xui4>) {
   return
 }
+
+// -----
+
+// expected-error @+1 {{expected one block, but got 2; hk has no control flow: compute both branches and choose with hk.select, or compile a function for each}}
+func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^bb1
+^bb1:
+  %y = hk.neg %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @input(%v: tensor<?x2x64xbf16>, %s: tensor<?xi32>, %cache: tensor<2x512x2x64xbf16> {hk.name = "cache"}) -> tensor<1x512x2x64xbf16> {
+  %part = tensor.extract_slice %cache[1, 0, 0, 0] [1, 512, 2, 64] [1, 1, 1, 1] : tensor<2x512x2x64xbf16> to tensor<1x512x2x64xbf16>
+  // expected-error @+1 {{'hk.kv_cache_write' op writes in place into argument 'cache', which is an input; give the argument 'hk.state' or write into an hk.copy of it}}
+  %c = hk.kv_cache_write %v, %s into %part : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
+  return %c : tensor<1x512x2x64xbf16>
+}
+
+// -----
+
+hk.weight @w "w" : tensor<1x512x2x64xbf16>
+func.func @weight(%v: tensor<?x2x64xbf16>, %s: tensor<?xi32>) -> tensor<1x512x2x64xbf16> {
+  %w = hk.weight_ref @w : tensor<1x512x2x64xbf16>
+  // expected-error @+1 {{'hk.kv_cache_write' op writes in place into a weight; write into an hk.copy of it}}
+  %c = hk.kv_cache_write %v, %s into %w : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
+  return %c : tensor<1x512x2x64xbf16>
+}
