@@ -122,3 +122,16 @@ func.func @below_normal(%x: tensor<?x64xf32>, %w: tensor<17x64xf16>) -> tensor<?
   %y = hk.matmul %x, %w transpose_b : tensor<?x64xf32>, tensor<17x64xf16> -> tensor<?x17xf32>
   return %y : tensor<?x17xf32>
 }
+// Halves of a product joined in the other order: a tensor of the product's shape whose columns are
+// not the product's, which nothing but a kernel behind it may read.
+func.func @halves_swapped(%x: tensor<?x64xbf16>, %w: tensor<96x64xbf16>, %b: tensor<96xf32>) -> (tensor<?x96xbf16>, tensor<?x48xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x64xbf16>
+  %y = hk.matmul %x, %w transpose_b : tensor<?x64xbf16>, tensor<96x64xbf16> -> tensor<?x96xbf16>
+  %lo = tensor.extract_slice %y[0, 0] [%t, 48] [1, 1] : tensor<?x96xbf16> to tensor<?x48xbf16>
+  %hi = tensor.extract_slice %y[0, 48] [%t, 48] [1, 1] : tensor<?x96xbf16> to tensor<?x48xbf16>
+  %r = hk.concat 1 (%hi, %lo) : tensor<?x48xbf16>, tensor<?x48xbf16> -> tensor<?x96xbf16>
+  %s = hk.add %r, %b : tensor<?x96xbf16>, tensor<96xf32>
+  %g = hk.gated_activation silu %r : tensor<?x96xbf16> -> tensor<?x48xbf16>
+  return %s, %g : tensor<?x96xbf16>, tensor<?x48xbf16>
+}

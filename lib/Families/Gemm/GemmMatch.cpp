@@ -114,11 +114,13 @@ private:
     return places;
   }
 
-  /// Whether an operand is a slice of the product.
+  /// Whether an operand is a slice of the product, or joins some: such may have
+  /// the product's shape with its columns in another order.
   bool readsPlaces() const {
     ColumnPlaces places = placesOfGroup();
     return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return places.find(operand) && !places.isWhole(operand);
+      return (places.find(operand) || isMember(operand)) &&
+             !places.isWhole(operand);
     });
   }
 
