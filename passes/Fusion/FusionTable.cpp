@@ -15,6 +15,7 @@
 #include "Fusion/PrepareBlock.h"
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/State.h"
+#include "hk/Dialect/Apart.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -259,6 +260,12 @@ bool FusionTable::isClonable(Operation *view) const {
   return true;
 }
 
+static Verdict refuseApart() {
+  return Verdict::refuse(Reason::CostlierFused,
+                         "codes that are decoded apart are in memory until "
+                         "their product has read them, one matrix at a time");
+}
+
 Verdict FusionTable::unite(ArrayRef<GroupId> ids, int64_t minLevel,
                            Operation *joining, Union &result) const {
   int64_t count = joining ? 1 : 0;
@@ -270,6 +277,11 @@ Verdict FusionTable::unite(ArrayRef<GroupId> ids, int64_t minLevel,
   if (count > maxOps)
     return Verdict::refuse(Reason::GroupFull, "a kernel holds at most " +
                                                   Twine(maxOps) + " operators");
+  bool apart = joining && isApart(joining);
+  for (GroupId id : ids)
+    apart |= llvm::any_of(groups[id].ops, isApart);
+  if (apart)
+    return refuseApart();
   for (GroupId id : ids)
     if ((groups[id].level < result.level || ids.size() > 1) &&
         !consumersAbove(id, result.level))
@@ -422,6 +434,8 @@ Verdict FusionTable::takeIn(GroupId into, GroupId from) {
   const FusionGroup &reader = groups[into], &taken = groups[from];
   if (!taken.family)
     return Verdict::refuse(Reason::OtherFamily, "a kernel already");
+  if (llvm::any_of(taken.ops, isApart))
+    return refuseApart();
   SmallVector<Operation *> ops(reader.ops), added(taken.ops);
   for (Operation *op : reader.ops)
     for (Value operand : op->getOperands()) {

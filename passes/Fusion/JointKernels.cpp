@@ -15,6 +15,7 @@
 #include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Cost.h"
 #include "hk/Contract/Order.h"
+#include "hk/Dialect/Apart.h"
 #include "hk/Dialect/WaitingProblems.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,6 +51,19 @@ KernelOp mlir::hk::kernelOf(LaunchOp launch) {
 std::vector<KernelOp> mlir::hk::problemsOf(KernelOp kernel) {
   std::vector<KernelOp> problems = kernel.getProblems();
   return problems.empty() ? std::vector<KernelOp>{kernel} : problems;
+}
+
+bool mlir::hk::mayShareLaunch(KernelOp kernel, const ::hk::Target &target,
+                              bool ordered) {
+  for (KernelOp problem : problemsOf(kernel))
+    if (llvm::any_of(llvm::make_pointer_range(
+                         problem.getSpecBlock().without_terminator()),
+                     isApart))
+      return false;
+  const Family &family = familyOf(kernel.getFamily());
+  return !(ordered ? family.getOrderedThreads(kernel, target)
+                   : family.getSharedThreads(kernel, target))
+              .empty();
 }
 
 SymShapeAttr JointMember::renamed(Attribute shape) const {

@@ -41,6 +41,10 @@ struct JointMember {
 std::vector<KernelOp> problemsOf(KernelOp kernel);
 KernelOp kernelOf(LaunchOp launch);
 
+/// Whether a launch of several problems may have `kernel`, as far as only the
+/// kernel says.
+bool mayShareLaunch(KernelOp kernel, const ::hk::Target &target, bool ordered);
+
 /// A joint kernel, or none and why not, and what it is modelled to save of few,
 /// some and many rows, microseconds; one number where no size is dynamic.
 struct JointChoice {

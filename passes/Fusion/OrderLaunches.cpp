@@ -211,9 +211,7 @@ private:
                            return llvm::is_contained(launch.getReadsOut(),
                                                      true);
                          }) &&
-           !familyOf(kernel.getFamily())
-                .getOrderedThreads(kernel, target)
-                .empty();
+           mayShareLaunch(kernel, target, /*ordered=*/true);
   }
 
   /// Whether `next` reads what the run writes.
@@ -276,7 +274,7 @@ private:
       if (kernel->hasAttr(kSendsAttrName) ||
           !own.mayShareWith(zero.getFamily()) ||
           !family.mayShareWith(kernel.getFamily()) ||
-          own.getOrderedThreads(kernel, target).empty())
+          !mayShareLaunch(kernel, target, /*ordered=*/true))
         continue;
       RunDims names;
       JointMember first{kernel, names.add(kernel, Run{{launch}, kernel})};

@@ -81,11 +81,8 @@ public:
 
 private:
   bool canShare(LaunchOp launch) {
-    KernelOp kernel = kernelOf(launch);
     return !llvm::is_contained(launch.getReadsOut(), true) &&
-           !familyOf(kernel.getFamily())
-                .getSharedThreads(kernel, target)
-                .empty();
+           mayShareLaunch(kernelOf(launch), target, /*ordered=*/false);
   }
 
   /// Whether the families of all problems take each other's.

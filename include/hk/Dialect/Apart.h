@@ -7,8 +7,9 @@
 //
 // An hk.dequantize may be a launch of its own, though the product that reads it
 // could decode the codes itself: hk-split says so where many rows would decode
-// them over and over. It shares no launch: with those of a whole model in one,
-// all matrices would be in memory at once.
+// them over and over. It shares no kernel and no launch, which the passes that
+// make them ask for all families: with those of a whole model in one, all
+// matrices would be in memory at once.
 //
 //===----------------------------------------------------------------------===//
 

@@ -22,7 +22,6 @@
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/Capability.h"
 #include "hk/Contract/Scale.h"
-#include "hk/Dialect/Apart.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -367,9 +366,6 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
     return EpilogueMatch(group, op, context).run();
   if (!op->hasTrait<DecodesOperand>())
     return refuse(Reason::OtherFamily, "is no operand's decoder");
-  if (isApart(op))
-    return refuse(Reason::CostlierFused,
-                  "of as many rows is quicker in a launch of its own");
   if (ofLhs == ofRhs)
     return refuse(Reason::UnsupportedShape, "makes no operand, or both");
   if (Verdict reads =

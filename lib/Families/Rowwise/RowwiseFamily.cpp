@@ -23,7 +23,6 @@
 #include "hk/Contract/Cost.h"
 #include "hk/Contract/Exchange.h"
 #include "hk/Contract/LdsRowwise.h"
-#include "hk/Dialect/Apart.h"
 #include "hk/Families/KernelExchange.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -90,12 +89,6 @@ bool mayBeProblems(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
          });
 }
 
-Verdict refuseApart() {
-  return Verdict::refuse(Reason::CostlierFused,
-                         "codes that are decoded apart are in memory until "
-                         "their product has read them, one matrix at a time");
-}
-
 class RowwiseFamily : public Family {
 public:
   FamilyKind getKind() const override { return FamilyKind::rowwise; }
@@ -114,8 +107,6 @@ public:
     if (isa<AllReduceOp>(op))
       return Verdict::refuse(Reason::OtherFamily,
                              "an exchange with other ranks begins a launch");
-    if (isApart(op) || llvm::any_of(group, isApart))
-      return refuseApart();
     SmallVector<Operation *> all(group);
     all.push_back(op);
     RowDims rows;
@@ -133,8 +124,6 @@ public:
 
   Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
                    const FusionContext &context) const override {
-    if (llvm::any_of(a, isApart) || llvm::any_of(b, isApart))
-      return refuseApart();
     if (!context.joining &&
         (llvm::any_of(a, isSelection) || llvm::any_of(b, isSelection)) &&
         widthOf(a, context.dims) != widthOf(b, context.dims))
@@ -248,10 +237,6 @@ static std::optional<int64_t> threadsOf(KernelOp kernel) {
 SmallVector<int64_t>
 RowwiseFamily::getOrderedThreads(KernelOp kernel,
                                  const ::hk::Target &target) const {
-  if (llvm::any_of(
-          llvm::make_pointer_range(kernel.getSpecBlock().without_terminator()),
-          isApart))
-    return {};
   DimSymbols dims = DimSymbols::ofKernel(kernel);
   RowPlan plan(kernel, dims);
   // Rows that are made of nothing are a few counters, whatever their tile.
