@@ -53,6 +53,16 @@ std::vector<KernelOp> mlir::hk::problemsOf(KernelOp kernel) {
   return problems.empty() ? std::vector<KernelOp>{kernel} : problems;
 }
 
+void mlir::hk::forEachSymbol(
+    KernelOp kernel, ArrayRef<Value> operands,
+    llvm::function_ref<void(int64_t, Value, int64_t)> f) {
+  for (auto [operand, shape] :
+       llvm::zip(operands, kernel.getShapes().getAsRange<SymShapeAttr>()))
+    for (auto [dim, size] : llvm::enumerate(shape.getSizes()))
+      if (SymShapeAttr::isSymbol(size))
+        f(SymShapeAttr::symbolOf(size), operand, int64_t(dim));
+}
+
 bool mlir::hk::mayShareLaunch(KernelOp kernel, const ::hk::Target &target,
                               bool ordered) {
   for (KernelOp problem : problemsOf(kernel))

@@ -41,6 +41,12 @@ struct JointMember {
 std::vector<KernelOp> problemsOf(KernelOp kernel);
 KernelOp kernelOf(LaunchOp launch);
 
+/// Calls `f` where a dim symbol of `kernel` is the size of a dim of an operand,
+/// for the first of its operands, which `operands` are where it is launched.
+void forEachSymbol(
+    KernelOp kernel, ArrayRef<Value> operands,
+    llvm::function_ref<void(int64_t symbol, Value operand, int64_t dim)> f);
+
 /// Whether a launch of several problems may have `kernel`, as far as only the
 /// kernel says.
 bool mayShareLaunch(KernelOp kernel, const ::hk::Target &target, bool ordered);

@@ -99,20 +99,17 @@ public:
     llvm::append_range(operands, run.operands(/*inputs=*/false));
     SmallVector<int64_t> map(kernel.getNumDims(), -1);
     // An ordered kernel has one operand more, of a static size.
-    for (auto [operand, shape] :
-         llvm::zip(operands, kernel.getShapes().getAsRange<SymShapeAttr>()))
-      for (auto [dim, size] : llvm::enumerate(shape.getSizes())) {
-        if (!SymShapeAttr::isSymbol(size))
-          continue;
-        // Several names of one symbol are names of one size.
-        int64_t &symbol = map[SymShapeAttr::symbolOf(size)];
-        SizeName name = sizeNameOf(operand, int64_t(dim));
-        auto it = symbols.find(name);
-        if (symbol < 0)
-          symbol = it == symbols.end() ? next++ : it->second;
-        if (it == symbols.end())
-          symbols.try_emplace(name, symbol);
-      }
+    forEachSymbol(kernel, operands,
+                  [&](int64_t own, Value operand, int64_t dim) {
+                    // Several names of one symbol are names of one size.
+                    int64_t &symbol = map[own];
+                    auto [it, isNew] =
+                        symbols.try_emplace(sizeNameOf(operand, dim), symbol);
+                    if (symbol < 0)
+                      symbol = isNew ? next++ : it->second;
+                    if (isNew)
+                      it->second = symbol;
+                  });
     return map;
   }
 

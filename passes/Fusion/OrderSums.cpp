@@ -65,13 +65,11 @@ Value sizeOf(Value memref, int64_t dim, OpBuilder &builder) {
 SmallVector<Value> sizesOf(LaunchOp launch, KernelOp kernel,
                            OpBuilder &builder) {
   SmallVector<Value> sizes(kernel.getNumDims());
-  for (auto [operand, shape] :
-       llvm::zip(launch->getOperands(),
-                 kernel.getShapes().getAsRange<SymShapeAttr>()))
-    for (auto [d, size] : llvm::enumerate(shape.getSizes()))
-      if (SymShapeAttr::isSymbol(size))
-        if (Value &known = sizes[SymShapeAttr::symbolOf(size)]; !known)
-          known = sizeOf(operand, int64_t(d), builder);
+  forEachSymbol(kernel, SmallVector<Value>(launch->getOperands()),
+                [&](int64_t symbol, Value operand, int64_t dim) {
+                  if (!sizes[symbol])
+                    sizes[symbol] = sizeOf(operand, dim, builder);
+                });
   return sizes;
 }
 

@@ -41,16 +41,13 @@ public:
   /// The symbols that stand for those of the kernel of `launch`.
   SmallVector<int64_t> add(LaunchOp launch, KernelOp kernel) {
     SmallVector<int64_t> map(kernel.getNumDims(), 0);
-    for (auto [operand, shape] :
-         llvm::zip(launch->getOperands(),
-                   kernel.getShapes().getAsRange<SymShapeAttr>()))
-      for (auto [dim, size] : llvm::enumerate(shape.getSizes())) {
-        if (!SymShapeAttr::isSymbol(size))
-          continue;
-        auto [it, inserted] = symbols.try_emplace(dims.dim(operand, dim),
-                                                  int64_t(symbols.size()));
-        map[SymShapeAttr::symbolOf(size)] = it->second;
-      }
+    forEachSymbol(kernel, SmallVector<Value>(launch->getOperands()),
+                  [&](int64_t symbol, Value operand, int64_t dim) {
+                    map[symbol] = symbols
+                                      .try_emplace(dims.dim(operand, dim),
+                                                   int64_t(symbols.size()))
+                                      .first->second;
+                  });
     return map;
   }
   int64_t size() const { return symbols.size(); }

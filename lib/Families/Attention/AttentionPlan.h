@@ -162,6 +162,10 @@ bool isWarpSpecialised(AttentionTileAttr tile);
 bool isLatent(AttentionTileAttr tile);
 /// Whether a tile is one of keys that go straight into registers.
 bool isStream(const ::hk::Target &target, const ::hk::AttentionTile &tile);
+/// Leaves out such a tile, the last of `tiles`, where it holds fewer rows than
+/// there are and another one is there.
+void dropStream(::hk::AttentionTileList &tiles, const ::hk::Target &target,
+                int64_t rows);
 
 /// What the loops of sm_90a that the copy engine feeds can compute of the forms
 /// that the operator has; `loop` is the name of one.

@@ -206,9 +206,7 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   if (tiles.count == 0)
     return std::nullopt; // tile selection has an error for it
   int64_t rows = queries.value_or(1) * (op.getNumHeads() / op.getNumKeyHeads());
-  if (tiles.count > 1 && rows > tiles.tile[tiles.count - 1].bq &&
-      isStream(target, tiles.tile[tiles.count - 1]))
-    --tiles.count;
+  dropStream(tiles, target, rows);
   // The variant that takes as many rows; of many a unit does as much in fewer
   // tiles.
   ::hk::AttentionTile few = tiles.tile[shape.latent ? 0 : tiles.count - 1];

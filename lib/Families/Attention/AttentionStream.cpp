@@ -22,6 +22,13 @@ bool mlir::hk::isStream(const ::hk::Target &target,
   return ::hk::attentionPath(target.arch, tile) == ::hk::AttentionPath::Stream;
 }
 
+void mlir::hk::dropStream(::hk::AttentionTileList &tiles,
+                          const ::hk::Target &target, int64_t rows) {
+  const ::hk::AttentionTile &last = tiles.tile[tiles.count - 1];
+  if (tiles.count > 1 && rows > last.bq && isStream(target, last))
+    --tiles.count;
+}
+
 /// Groups of 16 keys lie in one page, and steps of 32 in whole ones or in one.
 static bool holdsGroups(int64_t pageRows) {
   return pageRows == 16 || (pageRows > 0 && pageRows % 32 == 0);

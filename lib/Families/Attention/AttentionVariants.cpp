@@ -79,8 +79,11 @@ public:
     // Tiles that the copy engine feeds are the first, if there are any.
     int32_t first =
         isBulk(target, list.tile[0]) || isLatent(target, list.tile[0]) ? 1 : 0;
+    std::optional<int64_t> rows = knownRows();
+    if (rows)
+      dropStream(list, target, *rows);
     if (isStream(target, list.tile[list.count - 1])) {
-      if (buildStream(list.tile[list.count - 1], list.count == 1))
+      if (buildStream(list.tile[list.count - 1], rows || list.count == 1))
         return success();
       --list.count;
     }
@@ -91,7 +94,6 @@ public:
           return takesScalars(segment.getOp());
         });
     AttentionTile many = fewScores ? few : list.tile[first];
-    std::optional<int64_t> rows = knownRows();
     bool neverFew = few.bq == many.bq || (rows && *rows > few.bq);
     bool alwaysFew = !neverFew && rows && *rows <= few.bq;
     Use useOfBulk = first == 0 || alwaysFew          ? Use::Never
@@ -136,12 +138,9 @@ private:
         });
   }
 
-  /// Rows that are all in one tile. Returns whether no other variant is needed.
-  bool buildStream(const AttentionTile &tile, bool only) {
-    std::optional<int64_t> rows = knownRows();
-    if (!only && rows && *rows > tile.bq)
-      return false;
-    bool always = only || rows;
+  /// Rows that are all in one tile, `always` or where a call has so few.
+  /// Returns whether no other variant is needed.
+  bool buildStream(const AttentionTile &tile, bool always) {
     build(tile, always ? Use::Always : Use::Sometimes);
     if (always)
       record(tile);
