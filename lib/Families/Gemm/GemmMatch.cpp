@@ -308,33 +308,31 @@ static Verdict refuseDecoder(Operation *op, Reason reason, const Twine &why) {
   return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
 }
 
-/// Whether a product can read operand `side`, which `op` makes, from what `op`
-/// reads.
-static Verdict checkDecoder(GemmPlan &gemm, Operation *op, GemmSide side) {
-  bool ofLhs = side == GemmSide::Lhs;
+/// Whether a product can read operand `side`, which `op` makes element by
+/// element, from what `op` reads.
+static Verdict checkElements(GemmPlan with, Operation *op, GemmSide side) {
+  with.decoders[side == GemmSide::Lhs ? 0 : 1] = op;
+  GemmOperand operand = with.operand(side);
+  // Constants become a part of the kernel's body; decoders read memory.
+  if (operand.isDecoded())
+    for (Value value : {operand.data, operand.scale, operand.zeroPoint})
+      if (value && value.getDefiningOp<ConstantOp>())
+        return refuseDecoder(
+            op, Reason::UnsupportedShape,
+            "has constants where the product's kernel needs memory");
+  // A tile's rows run along its rows or along k.
+  int64_t last = int64_t(operand.order.size()) - 1;
+  if (last >= 0 && operand.row != last && operand.k != last)
+    return refuseDecoder(op, Reason::UnsupportedShape,
+                         "makes matrices whose elements lie apart");
+  return Verdict::accept();
+}
+
+/// The same of the left operand and its scales, which `op` makes both, block by
+/// block along k.
+static Verdict checkQuantized(GemmPlan gemm, Operation *op, GemmSide side) {
   ProductOpInterface matmul = gemm.matmul;
-  if (isa<TransposeOp, DequantizeOp>(op)) {
-    GemmPlan with = gemm;
-    with.decoders[ofLhs ? 0 : 1] = op;
-    GemmOperand operand = with.operand(side);
-    if (isa<DequantizeOp>(op)) {
-      // Constants become a part of the kernel's body; decoders read memory.
-      for (Value value : {operand.data, operand.scale, operand.zeroPoint})
-        if (value && value.getDefiningOp<ConstantOp>())
-          return refuseDecoder(
-              op, Reason::UnsupportedShape,
-              "has constants where the product's kernel needs memory");
-      return Verdict::accept();
-    }
-    // A tile's rows run along its rows or along k.
-    int64_t last = int64_t(operand.order.size()) - 1;
-    if (operand.row != last && operand.k != last)
-      return refuseDecoder(op, Reason::UnsupportedShape,
-                           "makes matrices whose elements lie apart");
-    return Verdict::accept();
-  }
-  // Both results are the left operand and its scales, block by block along k.
-  if (!ofLhs || !gemm.operand(GemmSide::Lhs).isKContiguous() ||
+  if (side != GemmSide::Lhs || !gemm.operand(GemmSide::Lhs).isKContiguous() ||
       matmul.getLhsScale() != op->getResult(1) ||
       gemmDims(matmul).row != matmul.getLhsDim(MatmulDim::M))
     return refuseDecoder(
@@ -368,8 +366,9 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
     return refuse(Reason::OtherFamily, "is no operand's decoder");
   if (ofLhs == ofRhs)
     return refuse(Reason::UnsupportedShape, "makes no operand, or both");
-  if (Verdict reads =
-          checkDecoder(gemm, op, ofLhs ? GemmSide::Lhs : GemmSide::Rhs);
+  GemmSide side = ofLhs ? GemmSide::Lhs : GemmSide::Rhs;
+  if (Verdict reads = op->getNumResults() == 1 ? checkElements(gemm, op, side)
+                                               : checkQuantized(gemm, op, side);
       !reads.accepted())
     return reads;
   gemm.decoders[ofLhs ? 0 : 1] = op;
