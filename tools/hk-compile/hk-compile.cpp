@@ -83,7 +83,8 @@ struct CommandLine {
                  clEnumValN(ExplainKind::Text, "text", "text"),
                  clEnumValN(ExplainKind::Json, "json", "JSON"))};
   cl::opt<EmitKind> emit{
-      "emit", cl::init(EmitKind::Shared), cl::desc("What to write"),
+      "emit", cl::init(EmitKind::Shared),
+      cl::desc("What to write; which tiles spill is known for 'so' alone"),
       cl::cat(category),
       cl::values(
           clEnumValN(EmitKind::Mlir, "mlir", "IR after the graph pipeline"),

@@ -44,9 +44,6 @@ struct Options {
   cl::list<std::string> dims{
       "dim", cl::CommaSeparated, cl::value_desc("NAME=SIZE"), cl::cat(category),
       cl::desc("Fixes a size that the model leaves open")};
-  cl::opt<bool> keepGoing{
-      "keep-going", cl::cat(category),
-      cl::desc("Leaves out models with errors; the status is 1 all the same")};
   cl::opt<bool> raise{
       "raise", cl::init(true), cl::cat(category),
       cl::desc("Makes hk's operators of forms that the model decomposes")};
@@ -227,24 +224,20 @@ static int run(const Options &options) {
   context.printOpOnDiagnostic(false);
   ScopedDiagnosticHandler handler(&context, print);
   OnnxImporter importer(&context, importOptions);
-  int status = 0;
   for (const std::string &model : options.models) {
     std::string function = options.function.empty()
                                ? functionName(model)
                                : options.function.getValue();
-    if (succeeded(importer.add(model, function)))
-      continue;
-    status = 1;
-    if (!options.keepGoing)
-      return status;
+    if (failed(importer.add(model, function)))
+      return 1;
   }
   if (options.raise && failed(raise(importer.getModule(), options)))
     return 1;
-  if (!status && failed(requireKnownDims(importer)))
+  if (failed(requireKnownDims(importer)))
     return 1;
   if (llvm::Error error = write(importer, options.output))
     return fail(llvm::toString(std::move(error)));
-  return status;
+  return 0;
 }
 
 int main(int argc, char **argv) {

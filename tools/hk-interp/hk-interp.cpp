@@ -28,16 +28,19 @@ namespace cl = llvm::cl;
 
 namespace {
 struct Options {
-  cl::opt<std::string> module{cl::Positional, cl::Required,
+  cl::OptionCategory category{"hk-interp"};
+  cl::opt<std::string> module{cl::Positional, cl::Required, cl::cat(category),
                               cl::desc("<module.mlir>")};
-  cl::opt<std::string> function{"function", cl::init("main"),
+  cl::opt<std::string> function{"function", cl::init("main"), cl::cat(category),
                                 cl::desc("Function to evaluate")};
   cl::list<std::string> inputs{
-      "input", cl::desc("One .npy per argument; with hk.mesh those of rank 0, "
-                        "then those of rank 1, and so on")};
-  cl::list<std::string> weights{"weight", cl::desc("SYMBOL=FILE.npy")};
+      "input", cl::cat(category),
+      cl::desc("One .npy per argument; with hk.mesh those of rank 0, "
+               "then those of rank 1, and so on")};
+  cl::list<std::string> weights{"weight", cl::cat(category),
+                                cl::desc("SYMBOL=FILE.npy")};
   cl::opt<std::string> output{
-      "output",
+      "output", cl::cat(category),
       cl::desc("Writes PREFIX.<i>.npy and PREFIX.<i>.bound.npy, with "
                "hk.mesh PREFIX.rank<r>.<i>.npy"),
       cl::value_desc("PREFIX")};
@@ -155,6 +158,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   mlir::hk::setVersionPrinter();
   Options options;
+  cl::HideUnrelatedOptions(options.category);
   cl::ParseCommandLineOptions(argc, argv, "hk reference interpreter\n");
   return failed(run(options));
 }
