@@ -107,6 +107,46 @@ def fp8_whole(layer):
                    "values": made["weight"].float() * scale}
 
 
+def fp4(layer, group):
+    """Two codes to a byte, the even column low; the values without their scales, and how many
+    groups of columns there are."""
+    codes = layer.q % 16
+    table = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+    return ((codes[:, 0::2] | codes[:, 1::2] << 4).to(torch.uint8),
+            torch.cat([table, -table])[codes], codes.shape[1] // group)
+
+
+def mxfp4(layer, name="weight_packed"):
+    packed, values, groups = fp4(layer, 32)
+    powers = torch.randint(118, 124, (len(packed), groups)).to(torch.uint8)
+    wide = torch.exp2(powers.float() - 127).repeat_interleave(32, 1)
+    return {name: packed, "weight_scale": powers, "values": values * wide}
+
+
+def nvfp4(layer, name="weight_packed", whole="weight_global_scale"):
+    """Scales of groups in fp8; llm-compressor divides by that of the whole, ModelOpt multiplies."""
+    packed, values, groups = fp4(layer, 16)
+    scales = (1 + torch.rand(len(packed), groups)).to(torch.float8_e4m3fn)
+    factor = torch.tensor([37.0]) if whole == "weight_global_scale" else torch.tensor(0.03)
+    both = scales.float() / factor if whole == "weight_global_scale" else scales.float() * factor
+    return {name: packed, "weight_scale": scales, whole: factor,
+            "values": values * both.repeat_interleave(16, 1)}
+
+
+def quark_fp8(layer):
+    """A scale of the whole, which has no dims; those of inputs and caches are not used."""
+    made = fp8(layer)
+    scale = made["weight_scale"][0, 0]
+    return made | {"weight_scale": scale, "input_scale": torch.tensor(0.1), "output_scale":
+                   torch.tensor(0.2), "values": made["weight"].float() * scale}
+
+
+def quark_int8(layer):
+    """A scale of each row, in one dim."""
+    codes, scales = (layer.q - 128).to(torch.int8), torch.rand(len(layer.q)) / 50
+    return {"weight": codes, "weight_scale": scales, "values": codes * scales[:, None]}
+
+
 def w8a8(layer):
     """int8 with a scale and a zero point of each row."""
     codes, scales = (layer.q - 128).to(torch.int8), torch.rand(len(layer.q), 1).bfloat16() / 50
@@ -153,6 +193,11 @@ def symmetric(layer):
     layer.z[:] = 8
 
 
+def quark(dtype, **more):
+    return {"quant_method": "quark", "layer_quant_config": {}, "global_quant_config": {
+        "weight": {"dtype": dtype}, "input_tensors": {"dtype": dtype}} | more}
+
+
 GPTQ = {"quant_method": "gptq", "group_size": GROUP}
 # (configuration, packing, bits, change): what is stored of 7 matrices of each of 2 layers.
 CASES = {
@@ -175,6 +220,18 @@ CASES = {
     "fp8-whole": ({"quant_method": "fp8", "activation_scheme": "static"}, fp8_whole, 4,
                   lambda x: None, 14),
     "modelopt": ({"quant_method": "modelopt", "quant_algo": "FP8"}, fp8_whole, 4, lambda x: None, 14),
+    "auto-round": (GPTQ | {"quant_method": "auto-round", "bits": 4, "packing_format":
+                           "auto_round:auto_gptq"}, lambda x: gptq(x, 4), 4, lambda x: None, 14),
+    "fbgemm": ({"quant_method": "fbgemm_fp8"}, fp8, 4, lambda x: None, 14),
+    "quark-fp8": (quark("fp8_e4m3"), quark_fp8, 4, lambda x: None, 14),
+    "quark-int8": (quark("int8", input_tensors=None), quark_int8, 8, lambda x: None, 14),
+    "quark-mxfp4": (quark("fp4"), lambda x: mxfp4(x, "weight"), 4, lambda x: None, 14),
+    "mxfp4": (compressed("mxfp4-pack-quantized", num_bits=4, type="float", group_size=32), mxfp4, 4,
+              lambda x: None, 14),
+    "nvfp4": (compressed("nvfp4-pack-quantized", num_bits=4, type="float", group_size=16), nvfp4, 4,
+              lambda x: None, 14),
+    "modelopt-nvfp4": ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, lambda x: nvfp4(
+        x, "weight", "weight_scale_2"), 4, lambda x: None, 14),
     "w8a8": (compressed("int-quantized", num_bits=8, strategy="channel"), w8a8, 8, lambda x: None, 14),
     "nf4": ({"quant_method": "bitsandbytes", "load_in_4bit": True}, nf4, 4, lambda x: None, 0),
     "int8": ({"quant_method": "bitsandbytes", "load_in_8bit": True}, int8, 8, lambda x: None, 14),
@@ -193,11 +250,13 @@ def test_values(tmp_path, name):
     stored = hk.torch.stored_weights(tmp_path, model, notes)
     assert len(stored) == count
     assert bool(notes) == (count == 0 or name in (
-        "fp8-blocks", "fp8-whole", "modelopt", "int8"))
+        "fp8-blocks", "fp8-whole", "modelopt", "modelopt-nvfp4", "int8", "fbgemm", "quark-fp8",
+        "quark-mxfp4"))
 
 
 @pytest.mark.parametrize("name,dtype", [("gptq", "bfloat16"), ("awq", "float32"),
                                         ("fp8-blocks", "bfloat16"), ("gptq-order", "float32"),
+                                        ("quark-mxfp4", "bfloat16"), ("nvfp4", "float32"),
                                         ("gptq-order", "bfloat16")])
 def test_model_keeps_its_codes(tmp_path, name, dtype):
     config, pack, bits, change, count = CASES[name]
@@ -313,10 +372,14 @@ def test_refused(tmp_path, change, text):
         hk.torch.read(tmp_path)
 
 
-def test_other_formats_are_refused(tmp_path):
-    config = compressed("nvfp4-pack-quantized", num_bits=4)
+@pytest.mark.parametrize(("config", "text"), [
+    (compressed("marlin-24", num_bits=4), "in the format marlin-24 .*save the"),
+    (quark("uint4"), "quark with weights of uint4; hk reads fp8_e4m3, int8, fp4"),
+    ({"quant_method": "auto-round", "packing_format": "auto_round:exllamav2"},
+     "packing_format auto_round:exllamav2; save the model in")])
+def test_other_formats_are_refused(tmp_path, config, text):
     folder_of(tmp_path, config, pack_quantized)
-    with pytest.raises(hk.UnsupportedModel, match="in the format nvfp4-pack-quantized .*save the"):
+    with pytest.raises(hk.UnsupportedModel, match=text):
         hk.torch.read(tmp_path)
 
 
@@ -350,8 +413,8 @@ def test_damaged_layers(tmp_path, name, part, value, text):
 @pytest.mark.parametrize(("config", "parts", "text"), [
     ({"quant_method": "fp8"}, ["weight"], "weight' is fp8, and no tensor of the folder ends in "
      "weight_scale_inv or weight_scale for it; the folder is incomplete"),
-    ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, ["weight", "weight_scale"],
-     "modelopt with quant_algo NVFP4; hk reads FP8"),
+    ({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"}, ["weight", "weight_scale"],
+     "modelopt with quant_algo W4A8_AWQ; hk reads FP8 and NVFP4"),
     ({"quant_method": "unheard-of"}, ["weight", "weight_scale"], "names 'unheard-of', and hk reads"),
     (None, ["weight", "weight_scale"], "down_proj.weight_scale and 13 others are parts of quantised "
      "weights, and config.json has no quantization_config")])

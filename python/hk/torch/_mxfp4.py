@@ -8,10 +8,9 @@ import pathlib
 import typing
 
 import numpy as np
-import torch
 
 from . import _packed
-from ._quantised import Quantised
+from ._quantised import Quantised, mxfp4
 
 BLOCKS, SCALES = "_blocks", "_scales"
 
@@ -27,6 +26,5 @@ def matrices(folder: str | os.PathLike) -> typing.Iterator[tuple[np.ndarray, Qua
         scales = tensors.get(name.removesuffix(BLOCKS) + SCALES)
         if not name.endswith(BLOCKS) or scales is None or blocks.dim() != 4:
             continue
-        stored = Quantised(blocks.flatten(2).flatten(0, 1), "f4E2M1FN", 32,
-                           scales.flatten(0, 1).view(torch.float8_e8m0fnu))
+        stored = mxfp4(blocks.flatten(2).flatten(0, 1), scales.flatten(0, 1))
         yield stored.values().numpy(), stored

@@ -1,5 +1,5 @@
-"""Folders whose config.json says that weights are packed: by GPTQ, AWQ, llm-compressor
-(compressed-tensors), bitsandbytes, or in fp8 with scales of blocks.
+"""Folders whose config.json says that weights are packed: by GPTQ, AWQ, AutoRound, llm-compressor
+(compressed-tensors), Quark, ModelOpt, bitsandbytes, or in fp8 with scales of blocks.
 
 Read without the packages that made them. Integers become codes of hk.dequantize, which its
 products take in; columns in an order of their own (desc_act) are brought into that of their
@@ -7,7 +7,8 @@ groups, and what no product takes (codes of a table) is widened. Activations are
 where a folder asks for that, a note says so.
 
 Layouts: AutoGPTQ's and GPTQModel's qlinear modules, AutoAWQ's packing_utils.py,
-compressed-tensors' pack_quantized and naive_quantized compressors, bitsandbytes' QuantState.
+compressed-tensors' pack_quantized, naive_quantized and fp4_quantized compressors, bitsandbytes'
+QuantState; Quark's and ModelOpt's as vLLM reads them.
 """
 
 import json
@@ -20,7 +21,7 @@ import numpy as np
 import torch
 
 from ..errors import UnsupportedModel
-from ._quantised import Quantised
+from ._quantised import Quantised, mxfp4, nvfp4
 from ._shards import shards
 
 Tensors = dict[str, torch.Tensor]
@@ -136,20 +137,43 @@ def _by_blocks(scales: torch.Tensor, rows: int, columns: int, block: list | None
     return scales.repeat_interleave(high, 0)[:rows].contiguous(), wide
 
 
+def _of_bytes(parts: Tensors, block: list | None) -> Matrix:
+    """`weight` as int8 or fp8 [N, K], weight_scale and weight_zero_point, see _by_blocks."""
+    codes = parts["weight"]
+    scales, group = _by_blocks(parts["weight_scale"], *codes.shape, block)
+    if codes.is_floating_point():
+        return _whole(Quantised(codes, "f8E4M3FN", group, scales))
+    if codes.dtype != torch.int8:
+        raise ValueError(f"'weight' is {str(codes.dtype).removeprefix('torch.')}, neither int8 nor "
+                         "fp8")
+    zeros = parts.get("weight_zero_point")
+    zero = 0 if zeros is None else _by_blocks(zeros.to(torch.int8), *codes.shape, block)[0]
+    return _whole(Quantised(codes, "i8", group, scales, zero=zero))
+
+
+def _quark(parts: Tensors, config: dict) -> Matrix:
+    """weight as int8 or fp8 [N, K] with weight_scale of the whole, of rows or groups; or mxfp4 in
+    u8 [N, K / 2] with exponents [N, K / 32]."""
+    codes, scales = parts["weight"], parts["weight_scale"]
+    if codes.dtype == scales.dtype == torch.uint8:
+        return _whole(mxfp4(codes, scales))
+    return _of_bytes(parts, None)
+
+
 def _compressed(parts: Tensors, config: dict) -> Matrix:
-    """weight_packed [N, K * bits / 32] along K, or weight as int8 or fp8 [N, K]; weight_scale of
-    the whole, of rows, groups or blocks; weight_zero_point, packed along N where the codes are.
-    Packed numbers are signed with half of their range added."""
+    """weight_packed [N, K * bits / 32] along K, or fp4 in u8 [N, K / 2], or weight as int8 or fp8
+    [N, K]; weight_scale of the whole, of rows, groups or blocks; weight_zero_point, packed along N
+    where the codes are. Packed numbers are signed with half of their range added. Scales of nvfp4
+    are multiplied by weight_global_scale."""
     weights = config["weights"]
     block = weights.get("block_structure")
     if "weight_packed" not in parts:
-        codes = parts["weight"]
-        scales, group = _by_blocks(parts["weight_scale"], *codes.shape, block)
-        if codes.is_floating_point():
-            return _whole(Quantised(codes, "f8E4M3FN", group, scales))
-        zeros = parts.get("weight_zero_point")
-        zero = 0 if zeros is None else _by_blocks(zeros.to(torch.int8), *codes.shape, block)[0]
-        return _whole(Quantised(codes, "i8", group, scales, zero=zero))
+        return _of_bytes(parts, block)
+    if config["format"] == "mxfp4-pack-quantized":
+        return _whole(mxfp4(parts["weight_packed"], parts["weight_scale"]))
+    if config["format"] == "nvfp4-pack-quantized":
+        return _whole(nvfp4(parts["weight_packed"], parts["weight_scale"].float()
+                            / parts["weight_global_scale"].float()))
     bits, (rows, columns) = int(weights["num_bits"]), parts["weight_shape"].tolist()
     packed = list(parts["weight_packed"].shape)
     if packed != [rows, -(-columns * bits // 32)]:
@@ -176,6 +200,13 @@ def _fp8(parts: Tensors, config: dict) -> Matrix:
     return _whole(Quantised(codes, "f8E4M3FN", group, scales))
 
 
+def _modelopt_nvfp4(parts: Tensors, config: dict) -> Matrix:
+    """fp4 in u8 [N, K / 2], weight_scale [N, K / 16] in fp8, and what multiplies all of these,
+    weight_scale_2."""
+    return _whole(nvfp4(parts["weight"], parts["weight_scale"].float()
+                        * parts["weight_scale_2"].float()))
+
+
 def _bitsandbytes(parts: Tensors, config: dict) -> Matrix:
     """int8 [N, K] with the largest of each row, SCB; or indices of 4 bits, high ones first, into
     a table, times the largest of each block, which may be indices themselves."""
@@ -198,6 +229,9 @@ def _bitsandbytes(parts: Tensors, config: dict) -> Matrix:
     return Matrix(values.reshape(said["shape"]), None)
 
 
+UNQUANTISED = "in hk's graph they are not quantised, and results are nearer to the original's"
+
+
 def _gptq_scheme(config: dict, notes: list[str]) -> Scheme:
     if int(config["bits"]) not in (2, 3, 4, 8):
         raise _refuse(f"gptq of {config['bits']} bits", "hk reads 2, 3, 4 and 8")
@@ -214,7 +248,18 @@ def _awq_scheme(config: dict, notes: list[str]) -> Scheme:
     return Scheme(("qweight",), _awq)
 
 
-FORMATS = ("pack-quantized", "int-quantized", "float-quantized", "naive-quantized")
+def _auto_round_scheme(config: dict, notes: list[str]) -> Scheme:
+    form = str(config.get("packing_format"))
+    if form == "auto_round:auto_gptq":
+        return _gptq_scheme(config, notes)
+    if form == "auto_round:auto_awq":
+        return _awq_scheme(config, notes)
+    raise _refuse(f"auto-round in the packing_format {form}",
+                  "save the model in the format auto_round:auto_gptq, auto_gptq or auto_awq")
+
+
+FORMATS = ("pack-quantized", "int-quantized", "float-quantized", "naive-quantized",
+           "mxfp4-pack-quantized", "nvfp4-pack-quantized")
 
 
 def _compressed_scheme(config: dict, notes: list[str]) -> Scheme:
@@ -230,31 +275,48 @@ def _compressed_scheme(config: dict, notes: list[str]) -> Scheme:
     config["weights"] = groups[0]["weights"]
     inputs = groups[0].get("input_activations")
     if inputs:
-        notes.append(f"the folder asks for activations of {inputs.get('num_bits')} bits; in hk's "
-                     "graph they are not quantised, and results are nearer to the original's")
+        notes.append(f"the folder asks for activations of {inputs.get('num_bits')} bits; "
+                     + UNQUANTISED)
     if config.get("kv_cache_scheme"):
         notes.append("the folder asks for a quantised cache; that of hk's graph is not")
-    packed = config["format"] == "pack-quantized"
+    packed = config["format"].endswith("pack-quantized")
     return Scheme(("weight_packed" if packed else "weight_scale",), _compressed)
 
 
 def _fp8_scheme(config: dict, notes: list[str]) -> Scheme:
-    notes.append("the folder asks for activations of fp8; in hk's graph they are not quantised, and "
-                 "results are nearer to the original's")
+    notes.append(f"the folder asks for activations of fp8; {UNQUANTISED}")
     return Scheme(("weight_scale_inv", "weight_scale"), _fp8)
 
 
 def _modelopt_scheme(config: dict, notes: list[str]) -> Scheme:
+    if config.get("quant_algo") == "NVFP4":
+        notes.append(f"the folder asks for activations of fp4; {UNQUANTISED}")
+        return Scheme(("weight_scale_2",), _modelopt_nvfp4)
     if config.get("quant_algo") != "FP8":
-        raise _refuse(f"modelopt with quant_algo {config.get('quant_algo')}",
-                      "hk reads FP8; export the model with that, or without quantisation")
+        raise _refuse(f"modelopt with quant_algo {config.get('quant_algo')}", "hk reads FP8 and "
+                      "NVFP4; export the model with one of these, or without quantisation")
     return _fp8_scheme(config, notes)
+
+
+def _quark_scheme(config: dict, notes: list[str]) -> Scheme:
+    said = config.get("global_quant_config") or {}
+    weight, inputs = said.get("weight"), said.get("input_tensors")
+    known = ("fp8_e4m3", "int8", "fp4")
+    if not isinstance(weight, dict) or weight.get("dtype") not in known:
+        what = weight.get("dtype") if isinstance(weight, dict) else weight
+        raise _refuse(f"quark with weights of {what}", "hk reads "
+                      f"{', '.join(known)}; quantise the model again so, or save it dequantised")
+    if inputs:
+        kind = inputs.get("dtype") if isinstance(inputs, dict) else "several steps"
+        notes.append(f"the folder asks for activations of {kind}; {UNQUANTISED}")
+    if (config.get("export") or {}).get("kv_cache_group") or config.get("kv_cache_quant_config"):
+        notes.append("the folder asks for a quantised cache; that of hk's graph is not")
+    return Scheme(("weight_scale",), _quark)
 
 
 def _bitsandbytes_scheme(config: dict, notes: list[str]) -> Scheme:
     if config.get("load_in_8bit"):
-        notes.append("the folder asks for activations of 8 bits; in hk's graph they are not "
-                     "quantised, and results are nearer to the original's")
+        notes.append(f"the folder asks for activations of 8 bits; {UNQUANTISED}")
         return Scheme(("SCB",), _bitsandbytes)
     notes.append("codes of a table (nf4, fp4): no product of hk takes them, the weights are widened")
     return Scheme(("weight.absmax",), _bitsandbytes)
@@ -262,7 +324,9 @@ def _bitsandbytes_scheme(config: dict, notes: list[str]) -> Scheme:
 
 SCHEMES: dict[str, typing.Callable[[dict, list[str]], Scheme]] = {
     "gptq": _gptq_scheme, "awq": _awq_scheme, "compressed-tensors": _compressed_scheme,
-    "fp8": _fp8_scheme, "modelopt": _modelopt_scheme, "bitsandbytes": _bitsandbytes_scheme}
+    "fp8": _fp8_scheme, "fbgemm_fp8": _fp8_scheme, "modelopt": _modelopt_scheme,
+    "quark": _quark_scheme, "auto-round": _auto_round_scheme,
+    "bitsandbytes": _bitsandbytes_scheme}
 
 
 def _said(folder: pathlib.Path) -> dict:

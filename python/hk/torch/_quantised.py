@@ -60,6 +60,17 @@ class Quantised(typing.NamedTuple):
                 None if self.order is None else tuple(self.order.tolist()))
 
 
+def mxfp4(codes: torch.Tensor, scales: torch.Tensor) -> Quantised:
+    """fp4 [N, K / 2], the even column of a byte low, with a power of two for each 32 columns, of
+    which `scales` (u8) are the exponents, plus 127."""
+    return Quantised(codes, "f4E2M1FN", 32, scales.view(torch.float8_e8m0fnu))
+
+
+def nvfp4(codes: torch.Tensor, scales: torch.Tensor) -> Quantised:
+    """The same with a real number for each 16 columns."""
+    return Quantised(codes, "f4E2M1FN", 16, scales)
+
+
 def joined(matrices: list[Quantised], matrix: np.ndarray, row: np.ndarray) -> Quantised | None:
     """The matrix of these rows of these matrices, if one can have them."""
     parts = [(m, np.flatnonzero(matrix == m)) for m in np.unique(matrix)]

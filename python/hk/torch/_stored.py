@@ -1,5 +1,5 @@
-"""Weights that stay quantised: those of a GGUF file, of folders that GPTQ, AWQ, llm-compressor or
-bitsandbytes made, and stacks of experts in mxfp4 (gpt-oss).
+"""Weights that stay quantised: those of a GGUF file, of folders with packed layers (_packed), and
+stacks of experts in mxfp4 (gpt-oss).
 
 transformers, or `_packed`, widens them while a model is read; here they are found again, row by
 row, by their values: whatever was renamed, merged, stacked (experts) or put in another order needs
