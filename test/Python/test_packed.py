@@ -385,7 +385,7 @@ def test_other_formats_are_refused(tmp_path, config, text):
 
 def test_other_methods_are_refused(tmp_path):
     folder_of(tmp_path, {"quant_method": "aqlm"}, awq)
-    with pytest.raises(hk.UnsupportedModel, match="names 'aqlm', and hk reads gptq, awq, .*or save"):
+    with pytest.raises(hk.UnsupportedModel, match="that 'aqlm' packed its weights, and hk reads gptq, awq, .*or save"):
         hk.torch.read(tmp_path)
 
 
@@ -415,7 +415,7 @@ def test_damaged_layers(tmp_path, name, part, value, text):
      "weight_scale_inv or weight_scale for it; the folder is incomplete"),
     ({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"}, ["weight", "weight_scale"],
      "modelopt with quant_algo W4A8_AWQ; hk reads FP8 and NVFP4"),
-    ({"quant_method": "unheard-of"}, ["weight", "weight_scale"], "names 'unheard-of', and hk reads"),
+    ({"quant_method": "unheard-of"}, ["weight", "weight_scale"], "'unheard-of' packed its weights, and hk reads"),
     (None, ["weight", "weight_scale"], "down_proj.weight_scale and 13 others are parts of quantised "
      "weights, and config.json has no quantization_config")])
 def test_codes_are_not_read_as_values(tmp_path, config, parts, text):

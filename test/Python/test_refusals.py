@@ -185,6 +185,28 @@ def test_files(tmp_path, capsys):
     assert not (tmp_path / "m.mlir").exists()
 
 
+@pytest.mark.parametrize(("files", "named", "text"), [
+    ({}, "owner/name-1.5B", "hf download owner/name-1.5B --local-dir name-1.5B, and name that"),
+    ({"adapter_config.json": '{"base_model_name_or_path": "own/base"}'}, "",
+     r"an adapter \(LoRA\) of own/base: merge it .*merge_and_unload"),
+    ({"adapter_config.json": "{"}, "", "of its base model: merge"),
+    ({"model_index.json": "{}"}, "", "a pipeline of diffusers: name the folder"),
+    ({"params.json": "{}"}, "", "take the model in transformers' format"),
+    ({"config.json": "{}", "model.safetensors": ""}, "model.safetensors", "name the folder that it"),
+    ({"m-00002-of-00003.gguf": "GGUF"}, "m-00002-of-00003.gguf", "one part of several: join them"),
+    ({"config.json": '{"model_type": "llama", "quantization": {"bits": 4}}'}, "",
+     "that 'mlx' packed its weights, and hk reads gptq"),
+    ({"config.json": '{"model_type": "llama"}', "model.safetensors":
+      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n"}, "",
+     "'model.safetensors' is Git LFS' pointer to the weights: git lfs pull")])
+def test_what_is_no_folder_of_a_model(tmp_path, monkeypatch, files, named, text):
+    monkeypatch.chdir(tmp_path)
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    with pytest.raises((hk.NotFound, hk.UnsupportedModel), match=text):
+        hk.torch.read(named or tmp_path)
+
+
 def changed(path, state=lambda s: s, **config):
     """A folder of a tiny model with other tensors, and with other lines in its configuration."""
     zoo.make("llama").save_pretrained(path)

@@ -22,7 +22,9 @@ from ..torch._converted import convert
 from ..torch._places import places
 from .progress import Progress
 
+# What its warnings tell of a folder, hk tells as errors and notes.
 transformers.utils.logging.disable_progress_bar()
+transformers.utils.logging.set_verbosity_error()
 
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 

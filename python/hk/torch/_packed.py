@@ -335,7 +335,11 @@ def _said(folder: pathlib.Path) -> dict:
         config = json.loads((folder / "config.json").read_text())
     except ValueError:
         return {}
-    said = config.get("quantization_config") if isinstance(config, dict) else None
+    if not isinstance(config, dict):
+        return {}
+    said = config.get("quantization_config")
+    if said is None and isinstance(config.get("quantization"), dict):
+        said = {"quant_method": "mlx"}  # Whose folders have a key of their own.
     return said if isinstance(said, dict) else {}
 
 
@@ -349,7 +353,7 @@ def remedy(folder: str | os.PathLike) -> str:
     """What to do with a folder whose weights are packed in a way that hk does not read."""
     method = _said(pathlib.Path(folder)).get("quant_method")
     return "" if method is None or method in SCHEMES else (
-        f"; quantization_config of config.json names '{method}', and hk reads "
+        f"; config.json says that '{method}' packed its weights, and hk reads "
         f"{', '.join(SCHEMES)}: quantise with one of these, or save model.dequantize()")
 
 

@@ -9,7 +9,7 @@ import weakref
 import torch
 
 from ..errors import Error, NotFound, UnsupportedModel
-from . import _gguf_fields, _packed
+from . import _gguf_fields, _mistaken, _packed
 
 # Parameters of models that were read for which their files have no values.
 _ABSENT: weakref.WeakKeyDictionary[torch.nn.Module, frozenset[str]] = weakref.WeakKeyDictionary()
@@ -37,13 +37,12 @@ def _parts(path: str | os.PathLike) -> tuple[str, dict]:
     """The folder and the keyword arguments that transformers wants."""
     path = pathlib.Path(path)
     if not path.exists():
-        raise NotFound(f"no such file or folder: '{path}'; hk reads models from disk and fetches "
-                       "none")
+        raise NotFound(f"no such file or folder: '{path}'; {_mistaken.absent(path)}")
     if path.suffix.lower() == ".gguf":
         return str(path.parent), {"gguf_file": path.name, **OPTIONS}
     if not (path / "config.json").exists():
         raise NotFound(f"'{path}' is neither a GGUF file (NAME.gguf) nor a folder with a config.json; "
-                       "hk import also takes NAME.onnx")
+                       + _mistaken.no_model(path))
     return str(path), dict(OPTIONS)
 
 
@@ -113,7 +112,7 @@ def _read(folder: str, options: dict) -> typing.Any:
 def _why(error: Exception) -> str:
     lines = [line.strip() for line in str(error).strip().splitlines()]
     text = " ".join(lines[:2]) if lines and lines[0].endswith(":") else (lines or [""])[0]
-    text = text.rstrip(" .")
+    text = text.rstrip(" .,")
     if isinstance(error, KeyError):
         # Some texts of transformers' own come as keys, in quotation marks.
         return (f"its configuration: {text.strip(chr(34))}" if " " in text else
@@ -127,6 +126,8 @@ def _remedy(error: Exception, folder: pathlib.Path, options: dict) -> str:
     """What to do about it."""
     if "gguf_file" in options and isinstance(error, NotImplementedError):
         return "; quantise the model again, to a type that gguf-py reads (Q8_0, Q6_K, Q4_K, ..)"
+    if "gguf_file" in options and _mistaken.part(options["gguf_file"]):
+        return "; it is one part of several: join them (llama-gguf-split --merge) and import that"
     if "gguf_file" in options:
         return ("; where the file is damaged or cut off, copy it again; of other architectures, "
                 "import the folder that the file was made of")
@@ -137,6 +138,8 @@ def _remedy(error: Exception, folder: pathlib.Path, options: dict) -> str:
     from safetensors import safe_open
 
     for file in sorted(folder.glob("*.safetensors")):
+        if _mistaken.pointer(file):
+            return f"; '{file.name}' is Git LFS' pointer to the weights: git lfs pull fetches them"
         try:
             with safe_open(file, "pt"):
                 pass
