@@ -91,6 +91,12 @@ def test_counted_tokens_are_positions(name, changes):
     assert report.decided > 0.9 * report.rows
 
 
+def test_scores_in_f32():
+    """Stanford's GPT-2s: scores in f32, divided by the number of the layer."""
+    model = zoo.make("gpt2", reorder_and_upcast_attn=True, scale_attn_by_inverse_layer_idx=True)
+    hk.torch.check(model, hk.torch.export(model), threads=1)
+
+
 def test_a_decoder_without_caches():
     """Whole sequences side by side, for scores of texts."""
     model = zoo.make("llama")

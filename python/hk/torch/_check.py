@@ -109,6 +109,7 @@ class _Reference:
         self.model = convert(shared_copy(model).eval(), dtype)
         # Eager attention has every variant (soft caps, sinks) in every precision.
         set_attention(self.model, "eager")
+        _widest(self.model)
         forget_caches(self.model)
         self._mixture = any(is_experts(m) for m in self.model.modules())
         if self._mixture:
@@ -157,6 +158,13 @@ class _Reference:
         """The rows of prompt `i` with other experts at some choices, and all choices."""
         with computing_in(self.model, self._up, None, self._layers):
             return self._run(self.prompts[i], None, swaps)
+
+
+def _widest(model: torch.nn.Module) -> None:
+    """GPT-2's option to compute scores in f32, which in f64 is an error, is off."""
+    for module in model.modules():
+        if getattr(module, "reorder_and_upcast_attn", False):
+            module.reorder_and_upcast_attn = False
 
 
 def _difference(a: list, b: list) -> float:
