@@ -34,10 +34,11 @@ struct SeenKeys {
 };
 
 /// What the scores become: weights, each with its relative variance, and that
-/// of the rounding for the second product, which is not in the total.
+/// of the rounding for the second product, which is not in the total; and what
+/// share of all weights a key may have, where noise decides between keys.
 struct Weights {
   double top = -kInf, total = 0, totalVariance = 0;
-  std::vector<double> weight, variance, rounding;
+  std::vector<double> weight, variance, rounding, share;
 };
 
 /// One query of one head.
@@ -59,6 +60,7 @@ private:
                             std::vector<Noisy> &to) const;
   void dropHidden();
   void weigh();
+  void findShares();
   void setEmpty(int64_t row, ResultBuilder *lse) const;
   void setAll(int64_t row, ResultBuilder &result, Noisy value) const;
   void sum(int64_t row, ResultBuilder &result) const;
@@ -253,6 +255,21 @@ void Row::weigh() {
   }
 }
 
+/// Noise that multiplies a weight several times decides between keys: a weight
+/// may be what the noise of its score and of the largest one makes it, and
+/// moves the mean as far towards its value.
+void Row::findShares() {
+  constexpr double kDecides = 2;
+  double noise = 0; // of the largest score
+  for (const Noisy &x : seen.scores)
+    if (x.value == w.top)
+      noise = std::max(noise, x.reach());
+  w.share.assign(seen.scores.size(), 0);
+  for (auto [share, x] : llvm::zip_equal(w.share, seen.scores))
+    if (double reach = x.reach() + noise; reach > kDecides)
+      share = std::min(std::exp(x.value - w.top + reach) / w.total, 1.0);
+}
+
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
@@ -323,6 +340,8 @@ void Row::sum(int64_t row, ResultBuilder &result) const {
         inherited[d] += w2 * w.variance[k] * square(moved);
       if (softmax && w2 != 0)
         inherited[d] += w2 * w.rounding[k] * square(mean[d]);
+      if (softmax && w.share[k] != 0)
+        inherited[d] += square(w.share[k] * moved / 8);
       if (!softmax && weight == 0)
         inherited[d] += square(times(v.value, seen.scores[k].sigma));
       inherited[d] += w2 * square(v.sigma);
@@ -402,6 +421,7 @@ LogicalResult Row::run(int64_t row, ResultBuilder &result, ResultBuilder *lse) {
     return success();
   }
   weigh();
+  findShares();
   if (lse) {
     double sumNoise = kUnit * std::sqrt(seen.scores.size() / 2.0 + 1);
     lse->set(row,

@@ -110,7 +110,8 @@ Noisy reference::geluTanh(Noisy x) {
 Noisy reference::relu(Noisy x) {
   if (x.value >= 0 || std::isnan(x.value))
     return x;
-  return x.value > -x.reach() ? Noisy{0, x.sigma, x.jump} : Noisy{0, 0};
+  // -inf that may be +inf as well is among these.
+  return x.value >= -x.reach() ? Noisy{0, x.sigma, x.jump} : Noisy{0, 0};
 }
 
 Noisy reference::exponential(Noisy x) {

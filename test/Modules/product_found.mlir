@@ -135,3 +135,9 @@ func.func @halves_swapped(%x: tensor<?x64xbf16>, %w: tensor<96x64xbf16>, %b: ten
   %g = hk.gated_activation silu %r : tensor<?x96xbf16> -> tensor<?x48xbf16>
   return %s, %g : tensor<?x96xbf16>, tensor<?x48xbf16>
 }
+// Codes times powers of two that f16 has no exponent for: a weight is infinite, or 0.
+func.func @powers_in_f16(%x: tensor<?x64xf16>, %q: tensor<40x64xf4E2M1FN>, %s: tensor<40x2xf8E8M0FNU>) -> tensor<?x40xf32> {
+  %w = hk.dequantize %q, %s group 32 : tensor<40x64xf4E2M1FN>, tensor<40x2xf8E8M0FNU> -> tensor<40x64xf16>
+  %y = hk.matmul %x, %w transpose_b : tensor<?x64xf16>, tensor<40x64xf16> -> tensor<?x40xf32>
+  return %y : tensor<?x40xf32>
+}

@@ -75,6 +75,8 @@ assert np.isinf(case.bounds[0]).all(), case.bounds
 # A sum that the order decides, in a maximum, a comparison, and a gate that may be open.
 any_sum = "hk.cumsum inclusive %x0 dim 1 : T -> T"
 x = f32([[H, H, -H, -H]])
+case = Case(function(any_sum, "hk.relu %0 : T -> T", last=4), [f32([[-INF, H, H, 1]])])
+assert np.isinf(case.bounds[0][0, 3]), ("relu", case.values, case.bounds)
 for name, line in [("max", "hk.max %1, %x0 : T, T -> T"), ("softmax", "hk.softmax %0 : T -> T")]:
     case = Case(function(any_sum, "hk.div %0, %0 : T, T -> T", line, last=4), [x])
     assert np.isinf(case.bounds[0][0, 3]), (name, case.values, case.bounds)
@@ -86,4 +88,16 @@ case = Case(function("hk.softmax %x0 : T -> T", "hk.sub %0, %x1 : T, T -> T",
                      "hk.gated_activation relu %1 : T -> tensor<1x2xf32>", inputs=2, last=2),
             [np.zeros((1, 4)), np.array([[0.25 + 2**-26, 0.25, 0, 0]])])
 assert (case.bounds[0] > 0).all(), ("a gate that noise may open", case.values, case.bounds)
+# A query of which nothing is known chooses any key.
+text = """func.func @main(%x: tensor<1x1x8xf32>, %k: tensor<2x1x8xf32>, %v: tensor<2x1x4xf32>) -> tensor<1x1x4xf32> {
+  %q = hk.cos %x : tensor<1x1x8xf32>
+  %o = hk.attention %q, %k, %v scale 1.0 : tensor<1x1x8xf32>, tensor<2x1x8xf32>, tensor<2x1x4xf32> -> tensor<1x1x4xf32>
+  return %o : tensor<1x1x4xf32>
+}
+"""
+k = np.stack([np.full((1, 8), 1e6), np.full((1, 8), -1e6)])
+v = np.array([1.0, -2]).reshape(2, 1, 1) * np.ones((2, 1, 4))
+case = Case(text, [np.full((1, 1, 8), 1e30), k, v])
+assert (np.abs(case.values[0][0, 0] - 1) <= case.bounds[0][0, 0]).all(), case.bounds
+assert (np.abs(case.values[0][0, 0] + 2) <= case.bounds[0][0, 0]).all(), case.bounds
 finish()

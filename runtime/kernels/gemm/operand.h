@@ -57,8 +57,10 @@ template <DType ScaleT, int Rows, int Depth, DType Result> struct Scaled {
   static constexpr bool kOffset = false;
   static constexpr float kFixedZero = 0;
   template <DType> static constexpr DType kResult = Result;
-  /// A power of two moves no bit of a small significand.
-  static constexpr bool kExact = ScaleT == DType::F8E8M0FNU;
+  /// A power of two moves no bit of a small significand; f16 has too few
+  /// exponents for all of them.
+  static constexpr bool kExact =
+      ScaleT == DType::F8E8M0FNU && Result != DType::F16;
 
   /// Before it is rounded.
   template <int V>
