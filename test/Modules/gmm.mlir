@@ -9,6 +9,7 @@
 // HK-DIMS: @forward @bias_f16 @gradient x.0=40 dy.0=40 --range=sizes=0:5
 // HK-DIMS: @forward @gradient x.0=33 dy.0=33 --range=sizes=-3:1
 // HK-DIMS: @forward @gradient x.0=9 dy.0=9 --data=nan
+// HK-DIMS: @turned @gradient_turned x.1=150 dy.0=150
 // HK-DIMS-HOST: @forward @gradient x.0=700 dy.0=700
 
 func.func @forward(%x: tensor<?x72xbf16>, %w: tensor<4x72x40xbf16>, %sizes: tensor<4xi32>) -> tensor<?x40xbf16> {
@@ -63,4 +64,17 @@ func.func @gradient_accumulated(%x: tensor<?x24xbf16> {hk.dims = ["M", "_"]}, %d
 func.func @gradient_of_bias(%dy: tensor<?x40xbf16> {hk.dims = ["M", "_"]}, %ones: tensor<?x1xbf16> {hk.dims = ["M", "_"]}, %sizes: tensor<4xi32>) -> tensor<4x40x1xf32> {
   %d = hk.grouped_matmul %dy, %ones lengths %sizes along_k : tensor<?x40xbf16>, tensor<?x1xbf16> groups tensor<4xi32> -> tensor<4x40x1xf32>
   return %d : tensor<4x40x1xf32>
+}
+// Operands that lie as their transposes, groups behind rows: as many tiles as places, matrices as far
+// apart as their dim in memory says.
+func.func @turned(%x: tensor<8x?xbf16>, %w: tensor<40x4x8xbf16>, %sizes: tensor<4xi32>) -> tensor<?x40xbf16> {
+  %rows = hk.transpose %x [1, 0] : tensor<8x?xbf16> -> tensor<?x8xbf16>
+  %matrices = hk.transpose %w [1, 0, 2] : tensor<40x4x8xbf16> -> tensor<4x40x8xbf16>
+  %y = hk.grouped_matmul %rows, %matrices lengths %sizes transpose_b : tensor<?x8xbf16>, tensor<4x40x8xbf16> groups tensor<4xi32> -> tensor<?x40xbf16>
+  return %y : tensor<?x40xbf16>
+}
+func.func @gradient_turned(%x: tensor<8x?xbf16> {hk.dims = ["_", "T"]}, %dy: tensor<?x24xbf16> {hk.dims = ["T", "_"]}, %sizes: tensor<4xi32>) -> tensor<4x8x24xbf16> {
+  %rows = hk.transpose %x [1, 0] : tensor<8x?xbf16> -> tensor<?x8xbf16>
+  %y = hk.grouped_matmul %rows, %dy lengths %sizes along_k : tensor<?x8xbf16>, tensor<?x24xbf16> groups tensor<4xi32> -> tensor<4x8x24xbf16>
+  return %y : tensor<4x8x24xbf16>
 }

@@ -360,10 +360,11 @@ private:
         .str();
   }
 
-  /// The bytes between matrices are those of dim 0 of [groups, ...].
-  std::string groupStride(Value operand) {
-    return operand && rankOf(operand) == 3 ? words.stride(argument(operand), 0)
-                                           : "0";
+  /// Matrices lie as far apart as the indices of dim `dim` of three.
+  std::string groupStride(Value operand, int64_t dim = 0) {
+    return operand && rankOf(operand) == 3
+               ? words.stride(argument(operand), dim)
+               : "0";
   }
 
   void writeGroups(GroupedMatmulOp op) {
@@ -381,11 +382,11 @@ private:
     if (op.getAlongK())
       os << op.getNumGroups();
     else
-      os << words.dim(argument(b.data), 0);
+      os << words.dim(argument(b.data), b.memoryDim(0));
     os << ";\n  groups.places = "
        << (order ? words.dim(argument(order), 0)
                  : words.dim(argument(a.data), op.getAlongK() ? a.k : a.row))
-       << ";\n  groups.stride = " << groupStride(b.data)
+       << ";\n  groups.stride = " << groupStride(b.data, b.memoryDim(0))
        << ";\n  groups.strideDecode = " << groupStride(b.scale)
        << ";\n  groups.strideZeros = " << groupStride(b.zeroPoint)
        << ";\n  groups.strideFold = "

@@ -26,16 +26,17 @@ GroupGrid::GroupGrid(KernelOp kernel, GroupedMatmulOp op)
     unsigned argument = cast<BlockArgument>(value).getArgNumber();
     return cast<SymShapeAttr>(kernel.getShapes()[argument]).getSizes()[dim];
   };
+  // Where an operand is read through a transpose its dims are others in memory.
   GemmPlan gemm = describeGemm(kernel);
-  Value a = gemm.operand(GemmSide::Lhs).data;
-  rows = size(a, op.getLhsDim(MatmulDim::M));
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  rows = size(a.data, a.memoryDim(op.getLhsDim(MatmulDim::M)));
   if (alongK) {
-    places = size(a, op.getLhsDim(MatmulDim::K));
+    places = size(a.data, a.memoryDim(op.getLhsDim(MatmulDim::K)));
     groups = op.getNumGroups();
     return;
   }
   places = op.getOrder() ? size(op.getOrder(), 0) : rows;
-  groups = size(gemm.operand(GemmSide::Rhs).data, 0);
+  groups = size(b.data, b.memoryDim(0));
 }
 
 int64_t GroupGrid::constantProducts() const {
