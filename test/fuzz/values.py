@@ -73,6 +73,8 @@ def main():
     parser.add_argument("--device", default="hip:0")
     parser.add_argument("--keep", help="folder for the graphs that fail")
     options = parser.parse_args()
+    if options.keep and os.path.exists(options.keep) and not os.path.isdir(options.keep):
+        parser.error(f"--keep: expected a folder, but '{options.keep}' is a file; name another")
     failed = set()
     last = options.first + options.seeds
     with tempfile.TemporaryDirectory() as folder:
