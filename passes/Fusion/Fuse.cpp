@@ -418,6 +418,10 @@ LogicalResult HKFuse::startGroup(Operation *op, FusionTable &table,
   }
   InFlightDiagnostic error = op->emitOpError("has no kernel for target '")
                              << context.target.name << "'";
+  // The family that the operator is of says what it cannot.
+  for (const Candidate &refusal : refusals)
+    if (refusal.verdict.getReason() != Reason::OtherFamily)
+      error << "; " << refusal.verdict.getDetail();
   for (const Candidate &refusal : refusals)
     error.attachNote(op->getLoc())
         << refusal.what << ": " << stringify(refusal.verdict.getReason())

@@ -10,7 +10,7 @@ func.func @lds(%x: tensor<?x8192xf32>) -> (tensor<?x5000xf32>, tensor<?x5000xi32
 
 // -----
 
-// CHECK: error: 'hk.topk' op has no kernel for target 'gfx942'
+// CHECK: error: 'hk.topk' op has no kernel for target 'gfx942'; hk.topk selects 20000; at most 16384 are supported
 // CHECK: note: start rowwise: unsupported-shape, hk.topk selects 20000; at most 16384 are supported
 func.func @stack(%x: tensor<?x30000xf32>) -> (tensor<?x20000xf32>, tensor<?x20000xi32>) {
   %v, %i = hk.topk %x : tensor<?x30000xf32> -> tensor<?x20000xf32>, tensor<?x20000xi32>
@@ -19,7 +19,7 @@ func.func @stack(%x: tensor<?x30000xf32>) -> (tensor<?x20000xf32>, tensor<?x2000
 
 // -----
 
-// CHECK: error: 'hk.group_limit' op has no kernel for target 'gfx942'
+// CHECK: error: 'hk.group_limit' op has no kernel for target 'gfx942'; hk.group_limit has rows of 8192; at most 4096 are supported
 // CHECK: note: start rowwise: unsupported-shape, hk.group_limit has rows of 8192; at most 4096 are supported
 func.func @groups(%x: tensor<?x8192xf32>) -> tensor<?x8192xf32> {
   %y = hk.group_limit maximum %x groups 8 top_groups 4 : tensor<?x8192xf32>
