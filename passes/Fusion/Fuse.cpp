@@ -15,6 +15,7 @@
 #include "Fusion/FusionTable.h"
 #include "Fusion/PrepareBlock.h"
 #include "Fusion/RegionBuilder.h"
+#include "LoggedPass.h"
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Passes/Passes.h"
@@ -33,11 +34,8 @@ using namespace mlir::hk;
 static constexpr size_t kMaxMergeCandidates = 8;
 
 namespace {
-struct HKFuse : ::mlir::hk::impl::HKFuseBase<HKFuse> {
-  using HKFuseBase::HKFuseBase;
-  HKFuse(const HKFuseOptions &options, DecisionLog &log)
-      : HKFuseBase(options), log(&log) {}
-  HKFuse(const HKFuse &other) : HKFuseBase(other), log(other.log) {}
+struct HKFuse : LoggedPass<::mlir::hk::impl::HKFuseBase<HKFuse>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override;
 
@@ -58,8 +56,6 @@ private:
   void refuse(Operation *op, const Candidate &candidate);
   void settleRefusals(Operation *op, ArrayRef<Operation *> refusing,
                       const FusionTable &table, Decision &decision);
-
-  DecisionLog *log = nullptr;
 };
 } // namespace
 
@@ -67,11 +63,11 @@ void HKFuse::runOnOperation() {
   const ::hk::Target *target = requireTarget(getOperation());
   if (!target)
     return signalPassFailure();
-  DecisionLog own; // and of versions, which repeat what their function says
+  DecisionLog own; // of versions, which repeat what their function says
   for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
     if (!function.isExternal() &&
         failed(fuse(function, *target,
-                    log && !function->hasAttr(kVersionAttrName) ? *log : own)))
+                    function->hasAttr(kVersionAttrName) ? own : log())))
       return signalPassFailure();
 }
 
@@ -479,5 +475,5 @@ void HKFuse::mergeIndependent(FusionTable &table, DecisionLog &decisions) {
 
 std::unique_ptr<Pass> mlir::hk::createHKFuse(const HKFuseOptions &options,
                                              DecisionLog &log) {
-  return std::make_unique<HKFuse>(options, log);
+  return std::make_unique<HKFuse>(log, options);
 }

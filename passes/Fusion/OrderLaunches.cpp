@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JointKernels.h"
+#include "LoggedPass.h"
 
 #include "hk/Contract/Cost.h"
 #include "hk/Contract/Order.h"
@@ -354,11 +355,8 @@ private:
 };
 
 struct HKOrderLaunches
-    : ::mlir::hk::impl::HKOrderLaunchesBase<HKOrderLaunches> {
-  HKOrderLaunches() = default;
-  explicit HKOrderLaunches(DecisionLog &log) : log(&log) {}
-  HKOrderLaunches(const HKOrderLaunches &other)
-      : HKOrderLaunchesBase(other), log(other.log) {}
+    : LoggedPass<::mlir::hk::impl::HKOrderLaunchesBase<HKOrderLaunches>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override {
     const ::hk::Target *target = requireTarget(getOperation());
@@ -367,8 +365,7 @@ struct HKOrderLaunches
     if (!::hk::blocksWait(*target))
       return;
     SymbolTable symbols(getOperation());
-    DecisionLog own;
-    DecisionLog &decisions = log ? *log : own;
+    DecisionLog &decisions = log();
     JointKernels kernels(*target, symbols, /*ordered=*/true, decisions);
     JointKernels besides(*target, symbols, /*ordered=*/false, decisions);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
@@ -389,9 +386,6 @@ struct HKOrderLaunches
       }
     eraseUnlaunched(getOperation(), symbols);
   }
-
-private:
-  DecisionLog *log = nullptr;
 };
 } // namespace
 

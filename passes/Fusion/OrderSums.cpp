@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JointKernels.h"
+#include "LoggedPass.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Order.h"
@@ -73,11 +74,9 @@ SmallVector<Value> sizesOf(LaunchOp launch, KernelOp kernel,
   return sizes;
 }
 
-struct HKOrderSums : ::mlir::hk::impl::HKOrderSumsBase<HKOrderSums> {
-  HKOrderSums() = default;
-  explicit HKOrderSums(DecisionLog &log) : log(&log) {}
-  HKOrderSums(const HKOrderSums &other)
-      : HKOrderSumsBase(other), log(other.log) {}
+struct HKOrderSums
+    : LoggedPass<::mlir::hk::impl::HKOrderSumsBase<HKOrderSums>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override {
     const ::hk::Target *target = requireTarget(getOperation());
@@ -110,8 +109,7 @@ private:
     KernelOp &kernel = ordered[plain];
     if (!kernel)
       kernel = withOuts(plain, memories, symbols);
-    DecisionLog own;
-    DecisionLog &decisions = log ? *log : own;
+    DecisionLog &decisions = log();
     if (kernel.getVariants().empty() &&
         failed(family.addVariants(kernel, target, decisions)))
       return failure();
@@ -195,7 +193,6 @@ private:
   }
 
   llvm::DenseMap<Operation *, KernelOp> ordered;
-  DecisionLog *log = nullptr;
 };
 } // namespace
 

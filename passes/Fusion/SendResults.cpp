@@ -13,6 +13,7 @@
 
 #include "AddInProducts.h"
 #include "JointKernels.h"
+#include "LoggedPass.h"
 
 #include "hk/Families/KernelExchange.h"
 #include "hk/Passes/Passes.h"
@@ -119,11 +120,9 @@ private:
   llvm::MapVector<Operation *, Sender> senders;
 };
 
-struct HKSendResults : ::mlir::hk::impl::HKSendResultsBase<HKSendResults> {
-  HKSendResults() = default;
-  explicit HKSendResults(DecisionLog &log) : log(&log) {}
-  HKSendResults(const HKSendResults &other)
-      : HKSendResultsBase(other), log(other.log) {}
+struct HKSendResults
+    : LoggedPass<::mlir::hk::impl::HKSendResultsBase<HKSendResults>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override {
     const ::hk::Target *target = requireTarget(getOperation());
@@ -147,8 +146,6 @@ struct HKSendResults : ::mlir::hk::impl::HKSendResultsBase<HKSendResults> {
 private:
   void report(KernelOp kernel, const Sender &sender,
               const ::hk::Target &target) {
-    if (!log)
-      return;
     Decision decision{DecisionKind::Shard,
                       kernel.getLoc(),
                       ("@" + kernel.getSymName()).str(),
@@ -165,10 +162,8 @@ private:
           {"sent by the sum behind it", Verdict::accept()});
       decision.candidates.push_back({"tile by tile", sender.verdict});
     }
-    log->add(std::move(decision));
+    log().add(std::move(decision));
   }
-
-  DecisionLog *log = nullptr;
 };
 } // namespace
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JointKernels.h"
+#include "LoggedPass.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/DimSymbols.h"
@@ -242,19 +243,15 @@ private:
 };
 
 struct HKShareLaunches
-    : ::mlir::hk::impl::HKShareLaunchesBase<HKShareLaunches> {
-  HKShareLaunches() = default;
-  explicit HKShareLaunches(DecisionLog &log) : log(&log) {}
-  HKShareLaunches(const HKShareLaunches &other)
-      : HKShareLaunchesBase(other), log(other.log) {}
+    : LoggedPass<::mlir::hk::impl::HKShareLaunchesBase<HKShareLaunches>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override {
     const ::hk::Target *target = requireTarget(getOperation());
     if (!target)
       return signalPassFailure();
     SymbolTable symbols(getOperation());
-    DecisionLog own;
-    DecisionLog &decisions = log ? *log : own;
+    DecisionLog &decisions = log();
     JointKernels kernels(*target, symbols, /*ordered=*/false, decisions);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
@@ -268,9 +265,6 @@ struct HKShareLaunches
             });
     eraseUnlaunched(getOperation(), symbols);
   }
-
-private:
-  DecisionLog *log = nullptr;
 };
 } // namespace
 

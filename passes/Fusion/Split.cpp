@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoggedPass.h"
 #include "hk/Families/Family.h"
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -95,11 +96,8 @@ struct RowVersion {
   }
 };
 
-struct HKSplit : ::mlir::hk::impl::HKSplitBase<HKSplit> {
-  using HKSplitBase::HKSplitBase;
-  HKSplit(const HKSplitOptions &options, DecisionLog &log)
-      : HKSplitBase(options), log(&log) {}
-  HKSplit(const HKSplit &other) : HKSplitBase(other), log(other.log) {}
+struct HKSplit : LoggedPass<::mlir::hk::impl::HKSplitBase<HKSplit>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override;
 
@@ -132,8 +130,6 @@ private:
       return 0;
     }
   }
-
-  DecisionLog *log = nullptr;
 };
 } // namespace
 
@@ -176,8 +172,7 @@ void HKSplit::runOnOperation() {
     return signalPassFailure();
   if (!checkOptions())
     return signalPassFailure();
-  DecisionLog own;
-  DecisionLog &decisions = log ? *log : own;
+  DecisionLog &decisions = log();
   SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
   for (func::FuncOp function : functions) {
     // Other functions are an error of hk-fuse.
@@ -367,5 +362,5 @@ int64_t HKSplit::decide(const PlannedSplit &planned, StringRef when,
 
 std::unique_ptr<Pass> mlir::hk::createHKSplit(const HKSplitOptions &options,
                                               DecisionLog &log) {
-  return std::make_unique<HKSplit>(options, log);
+  return std::make_unique<HKSplit>(log, options);
 }

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fusion/PrepareBlock.h"
+#include "LoggedPass.h"
 #include "hk/Analysis/DimSymbols.h"
 #include "hk/Analysis/Gates.h"
 #include "hk/Dialect/HK.h"
@@ -28,18 +29,14 @@ using namespace mlir;
 using namespace mlir::hk;
 
 namespace {
-struct HKFoldGates : ::mlir::hk::impl::HKFoldGatesBase<HKFoldGates> {
-  HKFoldGates() = default;
-  explicit HKFoldGates(DecisionLog &log) : log(&log) {}
-  HKFoldGates(const HKFoldGates &other)
-      : HKFoldGatesBase(other), log(other.log) {}
+struct HKFoldGates
+    : LoggedPass<::mlir::hk::impl::HKFoldGatesBase<HKFoldGates>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override;
 
 private:
   void fold(Block &block, DecisionLog &decisions);
-
-  DecisionLog *log = nullptr;
 };
 } // namespace
 
@@ -107,11 +104,10 @@ void HKFoldGates::fold(Block &block, DecisionLog &decisions) {
 }
 
 void HKFoldGates::runOnOperation() {
-  DecisionLog own;
   for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
     // Other functions are an error of hk-fuse.
     if (!function.isExternal() && function.getBody().hasOneBlock())
-      fold(function.getBody().front(), log ? *log : own);
+      fold(function.getBody().front(), log());
 }
 
 std::unique_ptr<Pass> mlir::hk::createHKFoldGates(DecisionLog &log) {

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fusion/PrepareBlock.h"
+#include "LoggedPass.h"
 #include "Raise/CheckRaise.h"
 #include "Raise/Rules.h"
 #include "hk/Passes/Passes.h"
@@ -27,11 +28,8 @@ using namespace mlir;
 using namespace mlir::hk;
 
 namespace {
-struct HKRaise : ::mlir::hk::impl::HKRaiseBase<HKRaise> {
-  using HKRaiseBase::HKRaiseBase;
-  HKRaise(const HKRaiseOptions &options, DecisionLog &log)
-      : HKRaiseBase(options), log(&log) {}
-  HKRaise(const HKRaise &other) : HKRaiseBase(other), log(other.log) {}
+struct HKRaise : LoggedPass<::mlir::hk::impl::HKRaiseBase<HKRaise>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override;
 
@@ -40,8 +38,6 @@ private:
   /// One rule on one operator; whether it was replaced.
   bool apply(const raise::Rule &rule, raise::Raiser &raiser, Operation *op,
              DecisionLog &decisions);
-
-  DecisionLog *log = nullptr;
 };
 } // namespace
 
@@ -133,7 +129,6 @@ void HKRaise::run(Block &block, DecisionLog &decisions) {
 }
 
 void HKRaise::runOnOperation() {
-  DecisionLog own;
   for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
     // Functions of other forms are an error of hk-fuse.
     if (function.isExternal() || !function.getBody().hasOneBlock())
@@ -141,7 +136,7 @@ void HKRaise::runOnOperation() {
     raise::RaiseCheck interpreted(function);
     if (check && failed(interpreted.before()))
       return signalPassFailure();
-    run(function.getBody().front(), log ? *log : own);
+    run(function.getBody().front(), log());
     if (check && failed(interpreted.after()))
       return signalPassFailure();
   }
@@ -149,5 +144,5 @@ void HKRaise::runOnOperation() {
 
 std::unique_ptr<Pass> mlir::hk::createHKRaise(const HKRaiseOptions &options,
                                               DecisionLog &log) {
-  return std::make_unique<HKRaise>(options, log);
+  return std::make_unique<HKRaise>(log, options);
 }

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Annotations.h"
+#include "LoggedPass.h"
 #include "PartRows.h"
 #include "Rewriter.h"
 #include "SpellNorms.h"
@@ -31,11 +32,8 @@ using namespace mlir::hk;
 using namespace mlir::hk::shards;
 
 namespace {
-struct HKShard : ::mlir::hk::impl::HKShardBase<HKShard> {
-  using HKShardBase::HKShardBase;
-  HKShard(const HKShardOptions &options, DecisionLog &log)
-      : HKShardBase(options), log(&log) {}
-  HKShard(const HKShard &other) : HKShardBase(other), log(other.log) {}
+struct HKShard : LoggedPass<::mlir::hk::impl::HKShardBase<HKShard>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override {
     if (failed(run(getOperation())))
@@ -46,8 +44,6 @@ private:
   LogicalResult run(ModuleOp module);
   LogicalResult cut(func::FuncOp function, const Axis &axis, bool &cutsAny);
   void record(const ExchangeNote &note);
-
-  DecisionLog *log = nullptr;
 };
 } // namespace
 
@@ -60,8 +56,6 @@ static std::string nameOf(Operation *op) {
 
 void HKShard::record(const ExchangeNote &note) {
   ++numExchanges;
-  if (!log)
-    return;
   auto type = cast<RankedTensorType>(note.op->getOperand(0).getType());
   int64_t elements = 1;
   bool perSize = false;
@@ -81,11 +75,11 @@ void HKShard::record(const ExchangeNote &note) {
   os << ", for " << note.asker->getName().getStringRef();
   Candidate candidate{what, Verdict::accept()};
   candidate.partner = note.asker->getLoc();
-  log->add({DecisionKind::Shard,
-            note.op->getLoc(),
-            nameOf(note.op),
-            {std::move(candidate)},
-            0});
+  log().add({DecisionKind::Shard,
+             note.op->getLoc(),
+             nameOf(note.op),
+             {std::move(candidate)},
+             0});
 }
 
 LogicalResult HKShard::cut(func::FuncOp function, const Axis &axis,
@@ -196,5 +190,5 @@ LogicalResult HKShard::run(ModuleOp module) {
 
 std::unique_ptr<Pass> mlir::hk::createHKShard(const HKShardOptions &options,
                                               DecisionLog &log) {
-  return std::make_unique<HKShard>(options, log);
+  return std::make_unique<HKShard>(log, options);
 }

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoggedPass.h"
 #include "hk/Analysis/DimSymbols.h"
 #include "hk/Analysis/FactorsOf.h"
 #include "hk/Contract/Calibration.h"
@@ -371,11 +372,9 @@ private:
   llvm::DenseMap<Value, Value> parts;
 };
 
-struct HKScatterSums : ::mlir::hk::impl::HKScatterSumsBase<HKScatterSums> {
-  HKScatterSums() = default;
-  explicit HKScatterSums(DecisionLog &log) : log(&log) {}
-  HKScatterSums(const HKScatterSums &other)
-      : HKScatterSumsBase(other), log(other.log) {}
+struct HKScatterSums
+    : LoggedPass<::mlir::hk::impl::HKScatterSumsBase<HKScatterSums>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override {
     const ::hk::Target *target = requireTarget(getOperation());
@@ -410,8 +409,6 @@ private:
   }
 
   void report(AllReduceOp sum, std::string what, const Verdict &verdict) {
-    if (!log)
-      return;
     Decision decision{DecisionKind::Shard,
                       sum.getLoc(),
                       ("hk.all_reduce over \"" + sum.getAxis() + "\"").str(),
@@ -419,10 +416,8 @@ private:
                       0};
     if (!verdict.accepted())
       decision.candidates.push_back({"by parts of its rows", verdict});
-    log->add(std::move(decision));
+    log().add(std::move(decision));
   }
-
-  DecisionLog *log = nullptr;
 };
 } // namespace
 

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoggedPass.h"
 #include "hk/Families/Family.h"
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,18 +26,15 @@ using namespace mlir;
 using namespace mlir::hk;
 
 namespace {
-struct HKSelectTiles : ::mlir::hk::impl::HKSelectTilesBase<HKSelectTiles> {
-  HKSelectTiles() = default;
-  explicit HKSelectTiles(DecisionLog &log) : log(&log) {}
-  HKSelectTiles(const HKSelectTiles &other)
-      : HKSelectTilesBase(other), log(other.log) {}
+struct HKSelectTiles
+    : LoggedPass<::mlir::hk::impl::HKSelectTilesBase<HKSelectTiles>> {
+  using LoggedPass::LoggedPass;
 
   void runOnOperation() override {
     const ::hk::Target *target = requireTarget(getOperation());
     if (!target)
       return signalPassFailure();
-    DecisionLog own;
-    DecisionLog &decisions = log ? *log : own;
+    DecisionLog &decisions = log();
     bool failed = false;
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
       if (!kernel.getVariants().empty())
@@ -75,7 +73,6 @@ private:
     numVariants += variants.size();
     return success();
   }
-  DecisionLog *log = nullptr;
 };
 } // namespace
 
