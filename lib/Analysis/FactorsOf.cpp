@@ -14,7 +14,6 @@
 #include "hk/Analysis/FactorsOf.h"
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/DimSymbols.h"
-#include "hk/Analysis/LoopMaps.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"

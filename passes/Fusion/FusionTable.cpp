@@ -12,7 +12,6 @@
 
 #include "Fusion/FusionTable.h"
 
-#include "Fusion/PrepareBlock.h"
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/State.h"
 #include "hk/Dialect/Apart.h"

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "SpellNorms.h"
-#include "hk/Analysis/Alignment.h"
 #include "hk/Dialect/HK.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "States.h"
-#include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/State.h"
 
 #include "mlir/Dialect/Shard/IR/ShardOps.h"

@@ -20,7 +20,6 @@
 #include "Fusion/PrepareBlock.h"
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/DimSymbols.h"
-#include "hk/Analysis/LoopMaps.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

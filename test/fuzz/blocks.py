@@ -10,7 +10,7 @@
 import random
 
 import graphs
-from graphs import REALS, Tensor
+from graphs import REALS
 
 FLOATS8 = ("f8E4M3FN", "f8E4M3FNUZ", "f8E5M2")
 

@@ -14,7 +14,6 @@
 #include "../Conv1d/Conv1dPlan.h"
 #include "GatedDeltaPlan.h"
 
-#include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
 #include "llvm/Support/MathExtras.h"
 

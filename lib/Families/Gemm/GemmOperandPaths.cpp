@@ -14,7 +14,6 @@
 #include "GemmPlan.h"
 
 #include "hk/Contract/Capability.h"
-#include "hk/Contract/Grid.h"
 
 using namespace mlir;
 using namespace mlir::hk;

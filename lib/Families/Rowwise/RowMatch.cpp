@@ -15,7 +15,6 @@
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/Exchange.h"
-#include "hk/Families/KernelExchange.h"
 #include "hk/Families/SmallReduction.h"
 
 #include "llvm/ADT/STLExtras.h"

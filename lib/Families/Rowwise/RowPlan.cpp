@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowPlan.h"
-#include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Cost.h"
 
 #include "llvm/ADT/SmallPtrSet.h"

@@ -22,7 +22,6 @@
 #include "hk/Contract/Calibration.h"
 #include "hk/Contract/Cost.h"
 #include "hk/Contract/Exchange.h"
-#include "hk/Contract/LdsRowwise.h"
 #include "hk/Families/KernelExchange.h"
 #include "mlir/IR/TypeUtilities.h"
 

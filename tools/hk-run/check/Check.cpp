@@ -16,7 +16,6 @@
 #include "hk/Compiler/Compiler.h"
 #include "hk/Compiler/ParseSource.h"
 #include "hk/Compiler/Safetensors.h"
-#include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
 #include "hk/Passes/Pipelines.h"
 #include "hk/Reference/Interpreter.h"
