@@ -262,9 +262,17 @@ def test_a_weight_that_is_no_number():
         hk.torch.check(model, hk.torch.export(model), threads=1)
 
 
+def in_f32(x):
+    """An activation that other precisions do not have."""
+    if x.dtype != torch.float32:
+        raise RuntimeError(f"no kernel for {x.dtype}")
+    return x.relu()
+
+
 def test_a_model_of_one_precision():
-    model = zoo.make("gpt2", reorder_and_upcast_attn=True)
-    with pytest.raises(hk.CheckFailed, match="does not run one precision up, .*Error with upcasting"):
+    model = zoo.make("llama")
+    model.model.layers[1].mlp.act_fn = Activation(in_f32)
+    with pytest.raises(hk.CheckFailed, match="does not run one precision up, .*no kernel for torch.f"):
         hk.torch.check(model, hk.torch.export(model), threads=1)
 
 
