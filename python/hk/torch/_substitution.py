@@ -185,7 +185,8 @@ class Substitution:
                 raise UnsupportedModel(
                     f"{type(self.model).__name__} has no attention that hk finds: neither "
                     "transformers' AttentionInterface nor a softmax between two products, and no "
-                    "layers with states that hk has (short convolutions, the gated delta rule)")
+                    "layers with states that hk has (short convolutions, the gated delta rule); "
+                    "hk.torch.export_module may take it, as a function of tensors")
 
     def _look_at_products(self) -> None:
         """From here on the model computes its attention itself."""
