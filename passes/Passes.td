@@ -281,7 +281,8 @@ def HKNormalize : Pass<"hk-normalize", "::mlir::ModuleOp"> {
     that part them move down, through row-wise operators, to the arguments, the
     results and operators of other families, where they cost nothing. Where an
     operator needs the dims apart, because an operand repeats along one of them,
-    its neighbours get them apart as well.
+    its neighbours get them apart as well. On gfx942 and gfx950 a transpose that
+    moves columns goes behind the elementwise operators between it and a result.
   }];
   let statistics = [
     Statistic<"numReshaped", "num-reshaped", "operators whose rows got another shape">];

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "hk/Analysis/LoopMaps.h"
+#include "hk/Contract/Cost.h"
 
 #include "hk/Analysis/Alignment.h"
 
@@ -182,6 +183,20 @@ bool mlir::hk::isElementwiseOrPairs(Operation *op) {
 
 bool mlir::hk::isRecomputable(Operation *op) {
   return isElementwise(op) && !isMovement(op);
+}
+
+bool mlir::hk::storesShortRows(Operation *op) {
+  constexpr int64_t kMostElements = 256;
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose || transpose.getPermutation().empty())
+    return false;
+  const ::hk::Target *target = targetOf(op);
+  int64_t last =
+      cast<ShapedType>(transpose.getInput().getType()).getShape().back();
+  return target && ::hk::boundByIssue(*target) &&
+         transpose.getPermutation().back() + 1 !=
+             transpose.getType().getRank() &&
+         !ShapedType::isDynamic(last) && last <= kMostElements;
 }
 
 //===----------------------------------------------------------------------===//

@@ -270,8 +270,7 @@ std::string Puller::key(Value value, ArrayRef<AffineExpr> position, int vec,
 // Kernel operands
 //===----------------------------------------------------------------------===//
 
-/// The name of a stride in C++.
-static std::string strideName(unsigned operand, int64_t dim) {
+std::string Puller::strideName(unsigned operand, int64_t dim) {
   return "s" + std::to_string(operand) + "_" + std::to_string(dim);
 }
 

@@ -10,13 +10,15 @@
 // join rows move up and those that part them move down, to arguments, results
 // and operators of other families, so that rows are one dim throughout. An
 // operator that needs the dims apart (an operand [B, 1, H]) stops a view; then
-// its row-wise neighbours get the dims apart, too.
+// its row-wise neighbours get the dims apart, too. Transposes that move columns
+// go behind what is computed element by element (SinkTransposes.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "Fusion/PrepareBlock.h"
 #include "Fusion/ScheduleBlock.h"
 #include "Normalize/RowReshaper.h"
+#include "Normalize/SinkTransposes.h"
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Dialect/HK.h"
@@ -169,6 +171,7 @@ void HKNormalize::runOnOperation() {
     if (function.isExternal() || !function.getBody().hasOneBlock())
       continue;
     Block &block = function.getBody().front();
+    sinkTransposes(block);
     int64_t count = BlockNormalizer(block).run();
     if (count == 0)
       continue;

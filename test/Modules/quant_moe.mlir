@@ -1,7 +1,7 @@
 // MXFP quantisation of activations and weights of experts, along the last or another
 // axis, of lengths that are no multiple of 32; back again; fp8 with a given scale. Ties
 // of elements go to even but for one function.
-// HK-LAUNCHES: 1
+// HK-LAUNCHES: 1 @e4m3_down_axis_1=2
 // HK-ARGS: --range=expert=0:3
 // HK-DIMS: x.0=5
 // HK-DIMS: x.0=1

@@ -47,6 +47,12 @@ bool isElementwiseOrPairs(Operation *op);
 /// be computed anywhere. A copy is memory of its own.
 bool isRecomputable(Operation *op);
 
+/// Whether the vector unit bounds and `op` is a transpose whose source has
+/// short rows that become columns: whole vectors are then loaded, and each
+/// element is stored beside that of the next row, which a neighbouring lane
+/// has. Of long rows neighbours would store far apart.
+bool storesShortRows(Operation *op);
+
 /// Whether element i of the result is made of element i of `operand`, and of
 /// nothing else of it.
 bool readsOwnElement(OpOperand &operand);

@@ -310,6 +310,8 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
     first = first - shift;
   for (const RowStat *stat : stats)
     emitAccumulate(space, loop, *stat, first);
+  if (loop.groupChunk)
+    emitGroup(std::exchange(stores, {}));
   for (const RowStore *store : stores) {
     if (!loop.pairedHead) {
       emitStore(*store, positionOf(store->local, first), loop.vec);

@@ -174,6 +174,9 @@ private:
   void
   storeByElement(const RowStore &store, const Position &position, int vec,
                  llvm::function_ref<Position(ArrayRef<AffineExpr>)> placeOf);
+  /// The same where the elements are a stride apart, `first` the first of them.
+  void storeAlong(const RowStore &store, const Position &first, int vec,
+                  const Expr &value);
   Space &spaceOf(ArrayRef<DimName> local);
   void keep(Space &space, const RowLoop &loop, Value value,
             const std::string &memo, const Expr &name);
@@ -209,6 +212,11 @@ private:
 
   /// Row coordinates, then `flat` cut into the dims of `local`.
   Position positionOf(ArrayRef<DimName> local, AffineExpr flat);
+  /// The stores of the current chunk, which is a group.
+  void emitGroup(ArrayRef<const RowStore *> stores);
+  /// The statistic of the current chunk's group, of the vectors that it is.
+  Expr groupStatistic(Operation *op, Value input, RowReduction kind,
+                      ArrayRef<AffineExpr> leading);
   /// Vector number `second` of the current chunk of a loop over heads.
   Position pairPosition(ArrayRef<DimName> local, const RowLoop &loop,
                         bool second);
@@ -256,6 +264,8 @@ private:
   /// Of the loop being emitted.
   AffineExpr currentChunk;
   Position lastPosition;
+  /// Where the vectors of its group begin.
+  SmallVector<AffineExpr> groupPlaces;
   RowLoop current;
   int reducedVec = 1;
   int batchDepth = 0;

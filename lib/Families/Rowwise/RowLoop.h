@@ -49,6 +49,9 @@ struct RowLoop {
   int64_t slots = 0;
   /// A chunk is two vectors, half of this apart; 0: one vector.
   int64_t pairedHead = 0;
+  /// A chunk is a group of a quantisation, of as many elements, of which the
+  /// row's last one may lack some; 0: one vector.
+  int64_t groupChunk = 0;
   /// Chunks begin where vectors of memory do (kernels/rowwise/shifted.h); the
   /// number of elements of the row, or 0.
   int64_t shiftedWidth = 0;

@@ -70,7 +70,8 @@ void RowEmitter::planPiece(RowLoop &loop, std::optional<int64_t> flat) const {
                : votes() && hasOnePiece() ? "0"
                                           : "block.y";
   loop.full = fillsGrid(loop);
-  repeatLastGroup(loop, flat);
+  if (!loop.groupChunk)
+    repeatLastGroup(loop, flat);
 }
 
 /// Lanes without a chunk take part in the exchange of the last group.
@@ -97,7 +98,11 @@ RowLoop RowEmitter::planLoop(const Space &space,
   }
   if (!host && !loop.masked && flat)
     loop.pairedHead = plan.pairedHead(stores, loop.vec);
-  if (flat)
+  if (flat && !loop.masked)
+    loop.groupChunk = plan.groupChunk(target, loop.vec);
+  if (loop.groupChunk)
+    chunks = llvm::divideCeil(*flat, loop.groupChunk);
+  else if (flat)
     chunks = llvm::divideCeil(*flat + (loop.shiftedWidth ? loop.vec - 1 : 0),
                               loop.vec * (loop.pairedHead ? 2 : 1));
   loop.end = chunks ? std::to_string(*chunks)
@@ -116,7 +121,8 @@ RowLoop RowEmitter::planLoop(const Space &space,
   // Of no chunks there is not even a first one.
   loop.unrolled = !split && slots > 0 && chunks && *chunks > 0 &&
                   loop.rounds <= slots && loop.vec == tile.getVec();
-  loop.batched = !host && (!loop.masked || loop.knowsLanes());
+  loop.batched =
+      !host && (!loop.masked || loop.knowsLanes()) && !loop.groupChunk;
 
   loop.slots = slots;
   if (split) {

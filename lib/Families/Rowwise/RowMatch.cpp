@@ -14,6 +14,7 @@
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
+#include "hk/Contract/Cost.h"
 #include "hk/Contract/Exchange.h"
 #include "hk/Families/SmallReduction.h"
 
@@ -63,16 +64,25 @@ bool mlir::hk::reducesWholeRow(Operation *op, ArrayRef<DimName> shape,
                  shape.back() > maxSegment(shape.back()));
 }
 
-bool mlir::hk::isTransposedStore(
-    Operation *op, llvm::function_ref<bool(Operation *)> isMember) {
+bool mlir::hk::isTransposedStore(Operation *op,
+                                 llvm::function_ref<bool(Operation *)> isMember,
+                                 bool isAlone) {
   auto transpose = dyn_cast<TransposeOp>(op);
-  if (!transpose || transpose.getPermutation().empty() ||
-      transpose.getPermutation().front() == 0)
+  if (!transpose || transpose.getPermutation().empty())
     return false;
-  // Two elements that share a byte must be stored together.
   auto type = cast<RankedTensorType>(transpose.getType());
-  if (isPacked(type.getElementType()) &&
-      transpose.getPermutation().back() != type.getRank() - 1)
+  bool movesColumns = transpose.getPermutation().back() != type.getRank() - 1;
+  // Two elements that share a byte must be stored together.
+  if (isPacked(type.getElementType()) && movesColumns)
+    return false;
+  bool anyColumns = storesShortRows(op);
+  // Elementwise readers may join it and read single elements of few operands.
+  if (isAlone && anyColumns &&
+      llvm::none_of(op->getUsers(), [](Operation *user) {
+        return isRecomputable(user) || isView(user);
+      }))
+    return true;
+  if (transpose.getPermutation().front() == 0 && !anyColumns)
     return false;
   Operation *producer = transpose.getInput().getDefiningOp();
   if (!producer || isa<ConstantOp>(producer) || !isMember(producer))
@@ -340,15 +350,16 @@ static bool findsRowsInMemory(Operation *op,
          });
 }
 
-/// Refuses columns of memory as the rows of statistics: each phase would load
-/// their elements one by one.
+/// Refuses columns of memory as what is reduced, rows or groups of a row: each
+/// phase would load their elements one by one, and lanes share no group.
+/// `isOfMemory`: whether an operator orders elements of memory.
 static Verdict checkColumns(ArrayRef<Operation *> ops,
-                            function_ref<bool(Operation *)> findsAnyRow) {
+                            function_ref<bool(Operation *)> isOfMemory) {
   bool reduces = llvm::any_of(
       ops, [](Operation *op) { return !rowReductionsOf(op).empty(); });
   for (Operation *op : ops) {
     auto transpose = dyn_cast<TransposeOp>(op);
-    if (reduces && transpose && findsAnyRow(op) &&
+    if (reduces && transpose && isOfMemory(op) &&
         transpose.getPermutation().back() + 1 != transpose.getType().getRank())
       return Verdict::refuse(Reason::CostlierFused,
                              "a reduction would load columns of the operand of "
@@ -455,7 +466,8 @@ static Verdict checkMembers(ArrayRef<Operation *> ops,
       continue;
     // Its rows are those of its operand.
     bool isTransposed = isTransposedStore(
-        op, [&](Operation *other) { return members.contains(other); });
+        op, [&](Operation *other) { return members.contains(other); },
+        ops.size() == 1);
     if (Verdict segments = checkSegments(op, dims, numRows);
         !segments.accepted())
       return segments;
@@ -513,10 +525,24 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
   auto hasNoRows = [&](Operation *op) {
     return isa<ConstantOp>(op) || parameters.contains(op);
   };
+  auto isOfMemory = [&](Operation *op) {
+    return !hasNoRows(op) && findsRowsInMemory(op, [&](Operation *def) {
+      return members.contains(def) && !hasNoRows(def);
+    });
+  };
   auto findsAnyRow = [&](Operation *op) {
-    return rowsInMemory && findsRowsInMemory(op, [&](Operation *def) {
-             return members.contains(def) && !hasNoRows(def);
-           });
+    return rowsInMemory && isOfMemory(op);
+  };
+  // Lanes share no group of a row that ends within one. On an H200 a second
+  // launch for few rows costs more than their elements.
+  bool cutsGroups = llvm::any_of(ops, [&](Operation *op) {
+    int64_t group = reductionGroupOf(op);
+    return group != 0 && dims.shape(op->getOperand(0)).back() % group != 0;
+  });
+  auto findsColumns = [&](Operation *op) {
+    const ::hk::Target *target = targetOf(op);
+    return findsAnyRow(op) || (cutsGroups && target &&
+                               ::hk::boundByIssue(*target) && isOfMemory(op));
   };
   bool first = true, oneRow = makesOneRow(ops, members);
   int64_t maxRank = 0;
@@ -530,7 +556,8 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
     if (hasNoRows(op) || (!findsAnyRow(op) && isReadThrough(op, members)))
       continue;
     bool isTransposed = isTransposedStore(
-        op, [&](Operation *other) { return members.contains(other); });
+        op, [&](Operation *other) { return members.contains(other); },
+        ops.size() == 1);
     SmallVector<DimName> own = rowsOf(op, dims, isTransposed, findsAnyRow(op));
     bool isWrite = isa<KVCacheWriteOp>(op);
     maxRank = std::max<int64_t>(
@@ -558,7 +585,7 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
   if (Verdict exchange = checkExchange(ops, members, dims, rows);
       !exchange.accepted())
     return exchange;
-  if (Verdict columns = checkColumns(ops, findsAnyRow); !columns.accepted())
+  if (Verdict columns = checkColumns(ops, findsColumns); !columns.accepted())
     return columns;
   return checkMembers(ops, members, hasNoRows, dims, rows);
 }

@@ -86,8 +86,9 @@ void RowPlan::addStore(unsigned index, Value value) {
     Operation *def = scale.getDefiningOp();
     return def && reductionGroupOf(def) != 0 && scale == def->getResult(1);
   };
+  bool isAlone = llvm::hasSingleElement(body().without_terminator());
   // Beside the codes that it belongs to, wherever it goes.
-  if (op && isTransposedStore(op, isMember) &&
+  if (op && isTransposedStore(op, isMember, isAlone) &&
       isGroupScale(op->getOperand(0))) {
     store.transposed = cast<TransposeOp>(op);
     store.value = value = op->getOperand(0);
@@ -104,7 +105,7 @@ void RowPlan::addStore(unsigned index, Value value) {
     store.group = reductionGroupOf(op);
     space = op->getOperand(0);
   }
-  if (op && isTransposedStore(op, isMember)) {
+  if (op && isTransposedStore(op, isMember, isAlone)) {
     store.kind = StoreKind::Transposed;
     store.op = op;
     store.value = space = op->getOperand(0);
@@ -166,6 +167,15 @@ int64_t RowPlan::widest() const {
   return widest;
 }
 
+bool RowPlan::movesColumns(const RowStore &store) const {
+  if (store.kind != StoreKind::Transposed)
+    return false;
+  auto transpose = cast<TransposeOp>(store.op);
+  const ::hk::Target *target = targetOf(store.op);
+  return target && ::hk::boundByIssue(*target) &&
+         transpose.getPermutation().back() + 1 != transpose.getType().getRank();
+}
+
 int64_t RowPlan::commonVec(int64_t limit) const {
   int64_t vec = limit;
   auto cut = [&](int64_t size) {
@@ -199,6 +209,11 @@ int64_t RowPlan::commonVec(int64_t limit) const {
       movedScales.insert(&op);
       continue;
     }
+    // Elements that are stored one by one are cut by nothing.
+    if (llvm::any_of(rowStores, [&](const RowStore &store) {
+          return store.op == &op && movesColumns(store);
+        }))
+      continue;
     if (auto write = dyn_cast<KVCacheWriteOp>(op)) {
       // Other layouts are stored element by element.
       if (write.getElementDims().back() + 1 ==
@@ -266,6 +281,13 @@ int64_t RowPlan::tailedVec(const ::hk::Target &target) const {
                                                                           : 0;
 }
 
+/// Whether `op` puts rows of memory in another order, each as it is.
+static bool movesWholeRows(Operation *op) {
+  auto transpose = dyn_cast<TransposeOp>(op);
+  return transpose && isa<BlockArgument>(transpose.getInput()) &&
+         transpose.getPermutation().back() + 1 == transpose.getType().getRank();
+}
+
 /// Whether each of the groups of `op` is whole vectors of its row.
 static bool hasGroupsOf(Operation *op, int64_t vec, DimName width) {
   auto isWhole = [&](int64_t group) {
@@ -275,17 +297,17 @@ static bool hasGroupsOf(Operation *op, int64_t vec, DimName width) {
     return isWhole(group);
   auto dequantize = dyn_cast<DequantizeOp>(op);
   return dequantize && !dequantize.getZeroPoint() &&
-         dequantize.getScale().getDefiningOp() &&
          dequantize.getScaleGroup() != 0 && isWhole(dequantize.getScaleGroup());
 }
 
-bool RowPlan::hasPlainRows(bool halves, int64_t groupVec) const {
+bool RowPlan::hasPlainRows(bool halves, int64_t groupVec,
+                           bool packedInputs) const {
   int64_t width = widest();
   // Every value has a whole row or one element of it, and a position in a row
   // is the same everywhere.
   auto isPlain = [&](Value value) {
     ArrayRef<DimName> local = dims.shape(value);
-    if (isOfRows(value))
+    if (isOfRows(value) || isOfMovedRows(value))
       local = local.drop_front(numRowDims());
     SmallVector<DimName> own = withoutOnes(local);
     return own.empty() ||
@@ -303,7 +325,8 @@ bool RowPlan::hasPlainRows(bool halves, int64_t groupVec) const {
         gated && !gated.getInterleaved() && isOfHalves(gated.getInput());
     bool groups = groupVec != 0 && hasGroupsOf(&op, groupVec, width);
     bool known = constant ? constant.getValue().isSplat()
-                          : groups || isRecomputable(&op) || isWholeRow(&op);
+                          : groups || isRecomputable(&op) || isWholeRow(&op) ||
+                                movesWholeRows(&op);
     // Scales have an element for each group.
     auto operands = op.getOperands().drop_front(gates ? 1 : 0);
     auto results = op.getResults();
@@ -325,7 +348,31 @@ bool RowPlan::hasPlainRows(bool halves, int64_t groupVec) const {
                    [](BlockArgument argument) {
                      return isPacked(getElementTypeOrSelf(argument));
                    });
-  return plainStores && !packed;
+  return plainStores && (!packed || packedInputs);
+}
+
+/// Largest group whose elements one thread computes.
+static constexpr int64_t kMostGroupChunk = 16;
+
+int64_t RowPlan::groupChunk(const ::hk::Target &target, int64_t vec) const {
+  int64_t group = segmentSize(), width = widest();
+  if (!::hk::boundByIssue(target) || needsWholeRows() || group < 2 ||
+      group > kMostGroupChunk || width <= group || group % vec != 0 ||
+      llvm::isPowerOf2_64(group / vec))
+    return 0;
+  bool oneGroup = llvm::all_of(body().without_terminator(), [&](Operation &op) {
+    return rowReductionsOf(&op).empty() || reductionGroupOf(&op) == group;
+  });
+  bool ownPlaces = llvm::all_of(rowStores, [&](const RowStore &store) {
+    return flatSize(store.local) == width && !store.transposed &&
+           (store.kind == StoreKind::Value ||
+            store.kind == StoreKind::GroupScale);
+  });
+  return oneGroup && ownPlaces &&
+                 hasPlainRows(/*halves=*/false, /*groupVec=*/1,
+                              /*packedInputs=*/true)
+             ? group
+             : 0;
 }
 
 int64_t mlir::hk::groupInRow(int64_t group, DimName last) {
@@ -374,6 +421,14 @@ bool RowPlan::isOfRows(Value value) const {
   ArrayRef<DimName> shape = dims.shape(value);
   return int64_t(shape.size()) > numRowDims() &&
          shape.take_front(numRowDims()) == ArrayRef(rowDims.sizes);
+}
+
+bool RowPlan::isOfMovedRows(Value value) const {
+  ArrayRef<DimName> shape = dims.shape(value);
+  return isa<BlockArgument>(value) && int64_t(shape.size()) > numRowDims() &&
+         llvm::all_of(value.getUsers(), movesWholeRows) &&
+         std::is_permutation(shape.begin(), shape.begin() + numRowDims(),
+                             rowDims.sizes.begin());
 }
 
 SmallVector<BlockArgument> RowPlan::statOperands() const {
@@ -479,6 +534,8 @@ int64_t RowPlan::chunkOf(const RowStore &store, int tileVec,
       loop.push_back(&other);
   bool masked = false;
   int vec = loopVec(tileVec, host, store.local, loop, masked);
+  if (int64_t group = groupChunk(target, vec))
+    return group;
   return !host && pairedHead(loop, vec) ? 2 * vec : vec;
 }
 

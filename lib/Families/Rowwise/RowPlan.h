@@ -99,6 +99,9 @@ public:
   /// Elements of the widest space; 0 if one is dynamic.
   int64_t widest() const;
 
+  /// Whether a transposed store has each element of a vector at a place of its
+  /// own, found by one address and steps (storeAlong).
+  bool movesColumns(const RowStore &store) const;
   /// The largest power of two (at most `limit`) that divides every size and
   /// offset that positions are cut at.
   int64_t commonVec(int64_t limit) const;
@@ -111,6 +114,10 @@ public:
   /// bounds accesses vectors at any element and no larger part of one divides
   /// the row; 0: they do not.
   int64_t tailedVec(const ::hk::Target &target) const;
+  /// Elements of chunks that are one group of a quantisation each, where lanes
+  /// cannot share a group and the vector unit bounds: each thread reduces whole
+  /// groups and computes their elements once; 0: chunks are vectors.
+  int64_t groupChunk(const ::hk::Target &target, int64_t vec) const;
   /// Whether `argument` has a whole row for each row of the kernel.
   bool isWholeRowOperand(BlockArgument argument) const;
   /// Size of the segments that statistics are computed of in place; 0: none.
@@ -158,13 +165,17 @@ private:
   int64_t phaseOf(Value value);
   /// Whether the first dims of `value` are the row dims.
   bool isOfRows(Value value) const;
+  /// The same in another order, in memory.
+  bool isOfMovedRows(Value value) const;
   /// Bits of `argument` per element of a row.
   double bitsPerElement(BlockArgument argument) const;
   /// Whether every value has a whole row or one element of it, at the same
   /// place of the row everywhere, and none is packed. `halves`: a gate may have
   /// both of its operand's from memory. `groupVec`: groups of whole vectors of
   /// as many elements may have scales, and what is stored may be packed.
-  bool hasPlainRows(bool halves, int64_t groupVec) const;
+  /// `packedInputs`: operands may be packed, too.
+  bool hasPlainRows(bool halves, int64_t groupVec,
+                    bool packedInputs = false) const;
   void addStats(Operation &op);
   void addStore(unsigned index, Value value);
   /// Whether the statistics of `op` are of a whole row.
@@ -182,9 +193,12 @@ private:
 };
 
 /// Whether `op` is a transpose that moves the rows of its operand, made by the
-/// same kernel, and is not read there: it is stored element by element.
+/// same kernel, and is not read there: it is stored element by element. So is
+/// any whose source has short rows (storesShortRows), also one that `isAlone`
+/// in its kernel.
 bool isTransposedStore(Operation *op,
-                       llvm::function_ref<bool(Operation *)> isMember);
+                       llvm::function_ref<bool(Operation *)> isMember,
+                       bool isAlone);
 
 SmallVector<DimName> withoutOnes(ArrayRef<DimName> local);
 

@@ -201,6 +201,8 @@ Expr RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
   int64_t size = group ? groupInRow(group, lastDim) : lastDim;
   Expr made;
   std::optional<int> lanes;
+  if (current.groupChunk)
+    return groupStatistic(op, input, kind, leading);
   if (!position.empty())
     lanes = segmentLanes(kind, size, position.back(), leading, segment, lastDim,
                          position, vec);

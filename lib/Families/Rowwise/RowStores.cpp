@@ -36,7 +36,10 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
                               [from = own](int64_t dim) { return from[dim]; });
     // A mask where the group is a power of two, which simplifying hides.
     AffineExpr inGroup = position.back() % store.group;
-    out.openIf(text(votes() ? inGroup : simplify(inGroup)) + " == 0",
+    // A chunk that is a group begins it.
+    out.openIf(current.groupChunk
+                   ? ""
+                   : text(votes() ? inGroup : simplify(inGroup)) + " == 0",
                Hoist::Freely);
     this->store(store.operand, own, 1, value);
     out.close();
@@ -135,12 +138,42 @@ void RowEmitter::emitCacheWrite(const RowStore &store, const Position &position,
   out.close();
 }
 
+void RowEmitter::storeAlong(const RowStore &store, const Position &first,
+                            int vec, const Expr &value) {
+  ArrayRef<int64_t> permutation = cast<TransposeOp>(store.op).getPermutation();
+  int64_t last = int64_t(permutation.size()) - 1;
+  int64_t dim = llvm::find(permutation, last) - permutation.begin();
+  if (dim == last)
+    return this->store(store.operand, first, vec, value);
+  // One address, and steps that all lanes share.
+  std::string dtype = dtypeText(getElementTypeOrSelf(store.value.getType()));
+  Expr at =
+      out.define(out.depth(), "at",
+                 {"addressOf<" + dtype + ">(p" + std::to_string(store.operand) +
+                      ", " + offsetText(store.operand, first) + ")",
+                  {"auto"}});
+  std::string e = out.freshName("e");
+  Expr saved = exchangeLanes({});
+  out.openElements(e, vec, saved.text, Hoist::Freely);
+  int64_t bytes =
+      getElementTypeOrSelf(store.value.getType()).getIntOrFloatBitWidth() / 8;
+  out.lineIf(getStoreGuard(),
+             "storeExact<" + dtype + ", 1, " + Twine(bytes) + ">(" + at.text +
+                 ", i64(nearIndex<" + Twine(vec) + ">(" + e + ") * " +
+                 strideName(store.operand, dim) + "), " +
+                 splat({value.type.element, 1}, laneOf(value, e)).text + ");");
+  out.close();
+  exchangeLanes(std::move(saved));
+}
+
 void RowEmitter::storeByElement(
     const RowStore &store, const Position &position, int vec,
     llvm::function_ref<Position(ArrayRef<AffineExpr>)> placeOf) {
   Expr value = pull(store.value, position, vec);
   if (vec == 1)
     return this->store(store.operand, placeOf(position), 1, value);
+  if (votes() && store.kind == StoreKind::Transposed)
+    return storeAlong(store, placeOf(position), vec, value);
   std::string e = out.freshName("e");
   Expr saved = exchangeLanes({});
   out.openElements(e, vec, saved.text, Hoist::Freely);

@@ -334,14 +334,17 @@ addSharedRows(const RowPlan &plan, const Target &target, int64_t chunks,
   }
 }
 
-/// Chunks of the widest row, of `vec` elements, or of two vectors that are half
-/// a head apart. `shifted`: see gpuTiles.
-static int64_t chunksOfRow(const RowPlan &plan, int64_t vec, int64_t shifted) {
+/// Chunks of the widest row, of `vec` elements, of two vectors that are half a
+/// head apart, or of a group. `shifted`: see gpuTiles.
+static int64_t chunksOfRow(const RowPlan &plan, const Target &target,
+                           int64_t vec, int64_t shifted) {
   SmallVector<const RowStore *> stores;
   for (const RowStore &store : plan.stores())
     stores.push_back(&store);
   bool pairs = plan.pairedHead(stores, vec) != 0;
   int64_t width = plan.widest();
+  if (int64_t group = plan.groupChunk(target, vec))
+    return llvm::divideCeil(width, group);
   return llvm::divideCeil(shifted ? width + vec - 1 : width,
                           pairs ? 2 * vec : vec);
 }
@@ -366,7 +369,7 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     tiles.push_back(ranked);
     return tiles;
   }
-  int64_t chunks = chunksOfRow(plan, vec, shifted);
+  int64_t chunks = chunksOfRow(plan, target, vec, shifted);
   int64_t lanes = segmentLanes(plan, target, chunks, vec);
   auto rank = [&](const RowTile &tile) {
     RankedTile ranked;
