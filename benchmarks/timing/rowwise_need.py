@@ -1,19 +1,18 @@
-"""How many vector instructions the definition of a row-wise kernel needs, beside its budget.
+"""A floor of the vector instructions of row-wise kernels, from their definition.
 
-    rowwise_need.py --counts=FILE.json --libraries=FOLDER --build=build/release [--class=main]
+    rowwise_need.py --counts=FILE.json... --libraries=FOLDER --build=build/release
 
-FILE.json is what rowwise_valu.py --json wrote. For each main kernel above 85 % (LIMIT) the operators
-of its spec are counted by COSTS: lane instructions of an element that no code for the chip does
-without, as far as known: one for two where the chip has packed arithmetic, four for a
-transcendental one. Elements in memory cost what turns them into f32 and back (READ, WRITE);
-tables and weights, which all rows share, cost nothing, nor do addresses, bounds, exchanges between
-lanes, NaN, and what a row or a group does once. So it is a lower bound from the definition, not
-from our code. The budget is what the bytes of the kernel's tensors take at peak bandwidth, times
-85 %.
+FILE.json is what rowwise_valu.py --json wrote, for one chip or both. For each main or narrow kernel above
+85 % (LIMIT) on a chip the operators of its spec are counted by COSTS: lane instructions of an element that
+give the bits that hk promises (the formulas of kernels/device/math.h, quotients.h, quant.h and mx.h, whose
+results tests pin), one for two where the chip has packed f32, four for a transcendental one. Elements in
+memory cost what turns them into f32 and back (READ, WRITE). Nothing is counted for tables and weights, which
+all rows share, addresses, bounds, loops, exchanges between lanes, NaN in conversions, and what a row or a
+group does once. So the code of a kernel cannot take less unless another formula with the same bits is found.
 
-Of each kernel, named by a function that has it, what its code takes and what is needed are said, in
-lane instructions a byte; a star says that what is needed is above the budget. Nothing here is a
-measurement.
+Of each kernel, named by a function that has it, the share (rowwise_valu.py), and in lane instructions a
+byte its code, the arithmetic of the code (rowwise_floor.py) and the floor are said, and the share that the
+floor is: at 0.85 or above the kernel cannot go below the limit. Nothing here is a measurement.
 """
 import argparse
 import json
@@ -26,27 +25,41 @@ sys.path += [str(ROOT / "test"), str(ROOT / "test/Families/Inputs"), str(ROOT / 
 import module_calls  # noqa: E402
 from budget import use_build  # noqa: E402
 from objects import output  # noqa: E402
+from rowwise_floor import arithmetic_of  # noqa: E402
 from rowwise_valu import CHIPS, LIMIT  # noqa: E402
 
 BITS = {"f32": 32, "i32": 32, "i64": 64, "bf16": 16, "f16": 16, "i16": 16, "i8": 8, "i1": 8, "f8E8M0FNU": 8}
 #: Lane instructions that bring an element of a dtype from memory into f32, gfx942 and gfx950: a shift
 #: or a mask, a conversion, a conversion of two.
-READ = {"bf16": (1, 1), "f16": (1, 1), "i8": (1, 1), "f8": (0.5, 0.5), "f4": (1.5, 0.5)}
+READ = {"bf16": (1, 1), "f16": (1, 1), "i8": (1, 1), "f8E8M0": (0, 0), "f8": (0.5, 0.5), "f4": (1.5, 0.5)}
 #: And back. bf16 on gfx942: three packed instructions that round two, and one that joins them. fp4
 #: there: three roundings of two, the least of three, a sign, a place in the word.
-WRITE = {"bf16": (2, 0.5), "f16": (1, 1), "i8": (1, 1), "f8": (0.5, 0.5), "f4": (4.5, 0.5)}
+WRITE = {"bf16": (2, 0.5), "f16": (1, 0.5), "i8": (1, 1), "f8E8M0": (0, 0), "f8": (0.5, 0.5), "f4": (4.5, 0.5)}
 #: What a rounding to 16 bits in between costs, with what makes it f32 again.
-ROUND = {"bf16": (1.5, 1.5), "f16": (2, 2)}
-#: By operator, for an element of the widest operand or result; two numbers: gfx942 and gfx950. exp: the
-#: product, its rest twice, the power, which is transcendental, and its exponent.
-EXP, RECIPROCAL = 6, 4
+ROUND = {"bf16": (2, 1.5), "f16": (2, 1.5)}
+#: By operator, for an element of the widest operand or result; two numbers: gfx942 and gfx950.
+#: Power: its product with log2 e, the chip's, what rounding lacks (two fma). Where powers have a range, a
+#: square and half of a maximum of three find what lies beyond (RANGE).
+EXP, RECIPROCAL, RANGE = 5.5, 4, 1
+#: Magnitude's limit, square, polynomial of five with its product and sum, power, half sum, reciprocal,
+#: difference, choice and sign.
+TANH = 1 + 0.5 + 3 + EXP - 0.5 + 1 + RECIPROCAL + 0.5 + 2 + 1
+#: Limit, square, two polynomials of six, power, difference, choice, sign.
+ERF = 1 + 0.5 + 3 + 3 + EXP + 0.5 + 2 + 1
+#: Exponent and mantissa in four, a polynomial of eight, three sums; the range of two comparisons.
+LOG = 4 + 0.5 + 5.5 + 1.5 + 1
+#: Two roundings to multiples of pi / 2, five fma, a limit, two polynomials and a conversion; then a choice
+#: of three, a sign of two and NaN. The other of an angle shares all but the choice.
+SIN, OTHER_OF_ANGLE = 19.5, 6
+#: A quotient by what neighbours share: its product and two exact remainders, correctly rounded.
+QUOTIENT = 2.5
 COSTS = {
-    "add": 0.5, "sub": 0.5, "mul": 0.5, "neg": 0.5, "abs": 0.5, "square": 0.5, "div": RECIPROCAL + 1.5, "max": 0.5, "min": 0.5,
-    "relu": 0.5, "compare": 1, "select": 1, "exp": EXP, "exp2": EXP - 1, "log": 8, "log2": 8, "log1p": 10, "softplus": EXP + 10,
-    "sigmoid": EXP + 0.5 + RECIPROCAL, "silu": EXP + 1 + RECIPROCAL, "tanh": EXP + 2 + RECIPROCAL, "gelu": EXP + 7,
-    "gelu_tanh": EXP + 4 + RECIPROCAL, "erf": EXP + 5, "sin": 7, "cos": 7, "sqrt": 6, "rsqrt": 6, "reduce": 0.5,
-    "rms_norm": 1.5, "layer_norm": 2, "l2_norm": 1, "softmax": EXP + 2, "rope": 1.5,
-    "quantize": (2.5, 2), "quantize_static": 2.5, "quantize_mx": (1.5, 1), "dequantize": 0.5, "reencode": 0.5,
+    "add": 0.5, "sub": 0.5, "mul": 0.5, "neg": 0, "abs": 0, "square": 0.5, "div": RECIPROCAL + QUOTIENT, "max": 0.5, "min": 0.5,
+    "relu": 0.5, "compare": 1, "select": 1, "exp": EXP + RANGE, "exp2": 4, "log": LOG, "log2": LOG + 2.5, "log1p": LOG + 7,
+    "softplus": EXP + LOG + 9, "sigmoid": EXP + RANGE + 0.5 + RECIPROCAL, "silu": EXP + RANGE + 1 + RECIPROCAL, "tanh": TANH,
+    "gelu": ERF + 2, "gelu_tanh": TANH + 4, "erf": ERF, "sin": SIN, "cos": SIN, "sqrt": 6, "rsqrt": RECIPROCAL + 5, "reduce": 0.5,
+    "rms_norm": 1.5, "layer_norm": 3, "l2_norm": 1, "softmax": EXP + 3.5, "rope": 1.5,
+    "quantize": 2, "quantize_static": 2, "quantize_mx": (1, 0.5), "dequantize": (0.5, 0), "reencode": 0.5,
     "sum_slices": 0.5, "attention_combine": 1, "cumsum": 1,
 }
 GATES = {"silu": "silu", "gelu": "gelu", "gelu_tanh": "gelu_tanh", "relu": "relu", "sigmoid": "sigmoid", "swiglu_oai": "sigmoid"}
@@ -81,17 +94,33 @@ def kernels_of(text):
     return found
 
 
+def cost_of_operator(name, types, chip):
+    """Elements and lane instructions of each, of an operator with these types."""
+    tensors = list(tensors_of(types))
+    cost = COSTS[name]
+    elements = [e for e, _, shared in tensors if not shared] or [e for e, _, _ in tensors] or [0]
+    # A divisor that many share.
+    if name == "div" and len(elements) > 1 and elements[1] < elements[0]:
+        cost = QUOTIENT
+    return max(elements), cost[chip != "gfx942"] if isinstance(cost, tuple) else cost
+
+
 def needed(kernel, chip):
     """Lane instructions and bytes of a kernel."""
     inputs, arguments, lines = kernel
     static = all(shared for _, _, shared in arguments)
+    text = "\n".join(lines)
+    # The chip converts bf16 and f16 with a block's scale as they lie in memory, and to them.
+    scaled = chip == "gfx950" and re.search(r"hk\.(quantize_mx|dequantize)", text)
     count, size = 0, 0
     for number, (elements, dtype, shared) in enumerate(arguments):
         if shared and not static:
             continue
         size += elements * bits_of(dtype) / 8
-        count += elements * cost_of(READ if number < inputs else WRITE, dtype, chip)
+        free = scaled and dtype in ("bf16", "f16") and len(re.findall(r"hk\.\w+", text)) <= 2
+        count += 0 if free else elements * cost_of(READ if number < inputs else WRITE, dtype, chip)
     yielded = set(re.findall(r"%\w+", next((line for line in lines if "hk.yield" in line), "")))
+    angles = set()
     for line in lines:
         if not (op := re.search(r"hk\.(\w+)", line)) or op[1] not in (*COSTS, "gated_activation"):
             continue
@@ -101,8 +130,12 @@ def needed(kernel, chip):
             gate = re.search(r"gated_activation +(\w+)", line)[1]
             elements, cost = tensors[-1][0] // (1 if "->" in types else 2), COSTS[GATES.get(gate, "silu")] + 0.5
         else:
-            elements, cost = max((e for e, _, shared in tensors if static or not shared), default=0), COSTS[op[1]]
-        count += elements * (cost[chip != "gfx942"] if isinstance(cost, tuple) else cost)
+            elements, cost = cost_of_operator(op[1], types, chip)
+        if op[1] in ("sin", "cos"):
+            angle = re.search(r"hk\.\w+ (%\w+)", line)[1]
+            cost = OTHER_OF_ANGLE if angle in angles else cost
+            angles.add(angle)
+        count += elements * cost
         result = re.match(r"\s*(%\w+)", line)
         if result and tensors and result[1] not in yielded:
             count += elements * cost_of(ROUND, tensors[-1][1], chip)
@@ -119,37 +152,43 @@ def described(module, chip, libraries):
             for v in k["variants"]}
 
 
+def cells_of(line, need, part):
+    """The columns of a chip, and the share that the floor is."""
+    count, size = need
+    units, clock, bandwidth = CHIPS[line["chip"]]
+    floor = count / size if size else 0
+    share, code = floor / (64 * units * clock / bandwidth), line["lane_instructions_per_byte"]
+    return f"{line['share']:.2f} | {code:.1f} / {part * code:.1f} / {floor:.1f} | {share:.2f}", share
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--counts", type=pathlib.Path, required=True)
+    parser.add_argument("--counts", type=pathlib.Path, nargs="+", required=True)
     parser.add_argument("--libraries", type=pathlib.Path, required=True, help="as for rowwise_valu.py")
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--class", dest="cls", default="main")
     options = parser.parse_args()
     use_build(options.build.resolve())
-    lines = [json.loads(text) for text in options.counts.read_text().splitlines()]
-    lines = [r for r in lines if r["class"] == options.cls and r["share"] > LIMIT]
-    by_definition, missing, known, rows = 0, 0, {}, {}
-    for line in sorted(lines, key=lambda r: (r["chip"], r["module"], -r["share"])):
+    lines = [json.loads(text) for path in options.counts for text in path.read_text().splitlines()]
+    lines = [r for r in lines if r["class"] in ("main", "narrow") and r["share"] > LIMIT]
+    parts, known, rows = arithmetic_of(lines, options.libraries), {}, {}
+    for line in sorted(lines, key=lambda r: -r["share"]):
         chip, module = line["chip"], line["module"]
-        units, clock, bandwidth = CHIPS[chip]
         if (chip, module) not in known:
             known[chip, module] = described(module, chip, options.libraries)
-        count, size = known[chip, module].get(line["symbol"], (0, 0))
-        missing += not size
-        if not size:
-            continue
-        budget = LIMIT * 64 * units * clock / bandwidth
-        above = count / size > budget
-        by_definition += above
-        rows.setdefault((chip, budget), {}).setdefault(module, []).append(
-            f"{line['function']} {line['lane_instructions_per_byte']:.1f} / {count / size:.1f}{'*' if above else ''}")
-    for (chip, budget), modules in rows.items():
-        print(f"| {chip}, budget {budget:.1f} | code / needed |\n|---|---|")
-        for module, kernels in modules.items():
-            print(f"| {module} | {', '.join(kernels)} |")
-        print()
-    print(f"{len(lines)} kernels above {LIMIT:.0%}: {by_definition} by definition, {missing} not found.")
+        need = known[chip, module].get(line["symbol"], (0, 0))
+        rows.setdefault((module, line["function"]), {})[chip] = cells_of(line, need, parts[chip, module, line["symbol"]])
+    # Groups: below the limit on no chip that is above it, on one, on both.
+    groups = {"cannot go below": [], "above by what is around": []}
+    for name, cells in rows.items():
+        group = "cannot go below" if all(floor >= LIMIT for _, floor in cells.values()) else "above by what is around"
+        groups[group].append(f"| {' '.join(name)} | " + " | ".join(cells.get(chip, ("- | - | -",))[0] for chip in CHIPS) + " |")
+    for group, texts in groups.items():
+        print(f"\n{group}: {len(texts)}\n")
+        print("| kernel | " + " | ".join(f"{chip}: share | code / arithmetic / floor | share of the floor" for chip in CHIPS) + " |")
+        print("|---" * 7 + "|\n" + "\n".join(texts))
+    for chip in CHIPS:
+        mine = [cells[chip][1] for cells in rows.values() if chip in cells]
+        print(f"\n{chip}: {len(mine)} above {LIMIT:.0%}, of which {sum(floor >= LIMIT for floor in mine)} cannot go below")
 
 
 if __name__ == "__main__":

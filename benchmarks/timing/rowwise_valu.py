@@ -1,6 +1,7 @@
 """What row-wise kernels ask of the vector units beside what they ask of memory, modelled.
 
     rowwise_valu.py --build=build/release [--chip=gfx942] [--only=EXPRESSION] [--json=FILE]
+    rowwise_valu.py --build=build/release --known=BEFORE.json --known-libraries=FOLDER ...
     rowwise_valu.py --table=AFTER.json [--before=BEFORE.json]
     rowwise_valu.py --build=build/release --check=AFTER.json
 
@@ -17,6 +18,9 @@ Not meant, and shown apart: selections (a row of scores is a few hundred bytes a
 latency), small kernels, which move less than SMALL bytes whatever the call, a fifth of a microsecond
 where a launch takes several, and narrow kernels, whose threads move less than 4 bytes at a time
 because rows have an odd length or stride or are a few elements long.
+
+--known: a module whose row-wise kernels and calls are what they were in that count, instruction by
+instruction, is not run again; its lines are taken over.
 
 --check asks the timing model for kernels of AFTER.json on grids that fill the chip: where the
 share is above 1 the model's clocks must be bound by vector issue, and agree.
@@ -198,13 +202,27 @@ def write_number(path, value, shape):
                      struct.pack("<f", value))
 
 
-def measure_module(source, chip, rows, folder):
+def code_of(library):
+    """What counts depend on: the instructions of each row-wise kernel."""
+    described = json.loads(output("hk-run", library, "--info"))
+    with tempfile.TemporaryDirectory() as folder:
+        code = kernels_of_library(library, folder)
+    return {v["symbol"]: [(i.name, i.operands) for i in code[v["symbol"]].code]
+            for k in described["sections"][0]["kernels"] if k["family"] == "rowwise" for v in k["variants"]}
+
+
+def measure_module(source, chip, rows, folder, known, known_libraries):
     library = f"{folder}/{source.stem}.{chip}.so"
     directive = module_calls.directives(source)
     environment = dict(os.environ, HK_EMU_CHIP=chip)
     if not os.path.exists(library):
         options = [o for line in directive["COMPILE"] for o in line.split()]
         output("hk-compile", str(source), f"--target={chip}", "-o", library, *options, env=environment)
+    before = f"{known_libraries}/{source.stem}.{chip}.so"
+    if known and os.path.exists(before) and code_of(before) == code_of(library):
+        yield from (r for r in known if r["module"] == source.stem and r["chip"] == chip)
+        return
+    print(f"{source.stem} for {chip} runs", file=sys.stderr)
     described = json.loads(output("hk-run", library, "--info", env=environment))
     kernels = rowwise_kernels(library, described)
     calls = {}
@@ -220,12 +238,13 @@ def measure_module(source, chip, rows, folder):
 
 def measure(options):
     sources = [p for p in sorted((ROOT / "test/Modules").glob("*.mlir")) if re.search(options.only, p.stem)]
-    found = []
+    found, known = [], read(options.known)
     with tempfile.TemporaryDirectory() as own:
         folder = options.libraries or own
 
         def lines_of(task):
-            return [dict(line, module=task[0].stem) for line in measure_module(*task, options.rows, folder)]
+            lines = measure_module(*task, options.rows, folder, known, options.known_libraries)
+            return [dict(line, module=task[0].stem) for line in lines]
 
         with ThreadPoolExecutor(2) as pool:
             tasks = [(s, chip) for chip in ([options.chip] if options.chip else CHIPS) for s in sources]
@@ -283,6 +302,10 @@ def check(lines, options):
                       f"{timing['busy']['vector issue']:.2f} | {timing['limit']} |", flush=True)
 
 
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path else []
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path)
@@ -291,14 +314,12 @@ def main():
     parser.add_argument("--rows", type=int, default=32, help="R; with --check the rows of a call")
     parser.add_argument("--libraries", type=pathlib.Path, help="folder of compiled modules, NAME.CHIP.so; missing ones are compiled into it")
     parser.add_argument("--json", type=pathlib.Path, help="write the lines here")
+    parser.add_argument("--known", type=pathlib.Path, help="such a file, of which unchanged modules are taken")
+    parser.add_argument("--known-libraries", type=pathlib.Path, help="the --libraries of that count")
     parser.add_argument("--table", type=pathlib.Path, help="only print the table of such a file")
     parser.add_argument("--before", type=pathlib.Path, help="such a file, to compare with")
     parser.add_argument("--check", type=pathlib.Path, help="compare such a file with the timing model")
     options = parser.parse_args()
-
-    def read(path):
-        return [json.loads(line) for line in path.read_text().splitlines()] if path else []
-
     if options.table:
         return table(read(options.table), read(options.before))
     build = options.build.resolve()
