@@ -20,11 +20,11 @@
 #ifndef HK_KERNELS_GEMM_SM90_GROUPED_CODES_H
 #define HK_KERNELS_GEMM_SM90_GROUPED_CODES_H
 
-#include "kernels/gemm/group_walk.h"
+#include "kernels/gemm/lane_groups.h"
 #include "kernels/gemm/sm90/block_tiles.h"
 #include "kernels/gemm/sm90/codes_fragments.h"
 #include "kernels/gemm/sm90/codes_rows.h"
-#include "kernels/gemm/sm90/early_groups.h"
+#include "kernels/gemm/sm90/held_bounds.h"
 
 namespace hk {
 
@@ -57,8 +57,12 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
   /// the codes of waves do.
   static constexpr int kCodesAt = Base::kPartsBytes + 2 * Base::Scales::kBytes;
   static_assert(!kHelped || Base::kLds >= kCodesAt + Bulk::kBytes);
-  /// Behind the parts: what guards them, and B.
-  static constexpr int kFreeAt = Base::kPartsBytes + 2 * 16;
+  /// Blocks look for their tiles before the launch in front has ended.
+  static constexpr bool kHolds = AsksAhead && kFree;
+  using Bounds = HeldBounds<kThreads>;
+  /// Behind the parts: what guards them, bounds, and B.
+  static constexpr int kBoundsAt = Base::kPartsBytes + 2 * 16,
+                       kFreeAt = kBoundsAt + int(sizeof(Bounds));
   using Fragments =
       CodesFragments<Base, Base::kWaves, int(Base::kLds) - kFreeAt>;
 
@@ -123,13 +127,55 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
       barrier();
     }
     u32 columns = u32((args.n + Base::kColumns - 1) / Base::kColumns);
-    if constexpr (AsksAhead && kFree)
-      if (waveId() == kBringer)
-        askAhead(args, groups, columns, block);
-    waitForLast();
-    GroupWalk<Groups, T.bm> walk(groups);
+    if constexpr (kHolds) {
+      auto &held = *reinterpret_cast<Bounds *>(shared.bytes + kBoundsAt);
+      held.keep(groups, /*early=*/true);
+      // Another guess than what the launch in front leaves is followed by a
+      // second one, which is none.
+      for (bool guesses = true;; guesses = false) {
+        using Walk = LaneGroups<Groups, T.bm>;
+        // Anew for each tile, as bounds would stay in registers.
+        auto placesOf = [&](u32 tile) __attribute__((always_inline)) {
+          return Walk(groups, held.bounds).at(tile);
+        };
+        BlockTiles tiles = tilesOf(Walk(groups, held.bounds), columns, block);
+        if (guesses) {
+          if (tiles.next < tiles.end && waveId() == kBringer)
+            askAhead(args, groups, placesOf(tiles.next / columns).group,
+                     tiles.next % columns);
+          waitForLast();
+          if (held.changed(groups)) {
+            held.keep(groups, /*early=*/false);
+            continue;
+          }
+        }
+        takeTiles(args, groups, placesOf, tiles, columns, shared, epilogue);
+        return;
+      }
+    } else {
+      waitForLast();
+      GroupWalk<Groups, T.bm> walk(groups);
+      auto placesOf = [&](u32 tile) __attribute__((always_inline)) {
+        return walk.at(tile);
+      };
+      takeTiles(args, groups, placesOf, tilesOf(walk, columns, block), columns,
+                shared, epilogue);
+    }
+  }
+
+private:
+  template <class Walk>
+  HK_MEM static BlockTiles tilesOf(const Walk &walk, u32 columns,
+                                   BlockId block) {
     // 2^32 of them would be a result of more bytes than an address has.
-    auto [next, end] = BlockTiles::of(walk.count() * columns, block);
+    return BlockTiles::of(walk.count() * columns, block);
+  }
+  /// placesOf(tile): the places of a tile of rows.
+  template <class PlacesOf, class Epilogue>
+  HK_MEM static void takeTiles(const GemmArgs &args, const GroupArgs &groups,
+                               PlacesOf placesOf, BlockTiles tiles, u32 columns,
+                               Shared &shared, const Epilogue &epilogue) {
+    auto [next, end] = tiles;
     u32 turn = 0;
     while (next < end) {
       u32 tile = next / columns, first = next % columns;
@@ -138,7 +184,7 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
       next += own.end - own.first;
       if (next >= end)
         letNextBegin();
-      Rows rows = {groups, walk.at(tile), args.m};
+      Rows rows = {groups, placesOf(tile), args.m};
       if (rows.at.group < groups.count && args.m > 0)
         turn = runTiles(args, rows, own, turn, shared, epilogue);
       else if (!kHelped || waveId() != kBringer)
@@ -146,7 +192,6 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
     }
   }
 
-private:
   HK_MEM static Bulk bulkOf(Shared &shared) {
     return Bulk(shared.bytes + kCodesAt);
   }
@@ -171,20 +216,20 @@ private:
       bulkOf(shared).init();
     }
   }
-  /// Asks for the block's first tile in the L2 cache.
-  HK_MEM static void askAhead(const GemmArgs &args, const GroupArgs &groups,
-                              u32 columns, BlockId block) {
-    askAheadOfGroups(groups, columns, block, 1, [&](int group, u32 tile) {
-      GemmArgs own = args;
-      chooseMatrix<typename P::B>(own, groups, group);
-      typename Fragments::Matrix matrix(own);
-      int tall = laneId();
-      u32 first = tall < Base::kTall ? matrix.first(tile, tall) : 0;
-      u32 rows = tall < Base::kTall ? matrix.count(first, tall) : 0;
-      if (rows > 0)
-        prefetchL2(global<const u8>(matrix.codesOf(first)),
-                   rows * u32(args.k) / 2);
-    });
+  /// Asks for a block's first tile in the L2 cache. Any bounds name rows that
+  /// exist, but for places behind the last group.
+  HK_MEM static void askAhead(GemmArgs args, const GroupArgs &groups, int group,
+                              u32 tile) {
+    if (group >= groups.count)
+      return;
+    chooseMatrix<typename P::B>(args, groups, group);
+    typename Fragments::Matrix matrix(args);
+    int tall = laneId();
+    u32 first = tall < Base::kTall ? matrix.first(tile, tall) : 0;
+    u32 rows = tall < Base::kTall ? matrix.count(first, tall) : 0;
+    if (rows > 0)
+      prefetchL2(global<const u8>(matrix.codesOf(first)),
+                 rows * u32(args.k) / 2);
   }
   /// All waves but the one that asks for codes.
   HK_MEM static void meet() {
