@@ -136,10 +136,10 @@ func.func @token_of_one(%x: tensor<?x8192xbf16>, %w: tensor<16x5120x8192xbf16>, 
   return %y : tensor<?x5120xbf16>
 }
 
-// fp8 with scales of rows, which an order names, so no cluster shares them: swapped tiles where a group
+// fp8 with scales of rows, which an order names, so no cluster shares them: wide swapped tiles where a group
 // has 33 to 128.
 // CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[256, 2048, 7168]>
-// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 160, bn = 128, bk = 128, wm = 1, wn = 2, {{.*}}loop = warp_specialised> threads 384
+// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 160, bn = 256, bk = 128, wm = 1, wn = 2, {{.*}}loop = warp_specialised> threads 384
 // CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, bn = 128, bk = 128, {{.*}}loop = warp_specialised> threads 384
 func.func @fp8_named(%x: tensor<?x7168xf8E4M3FN>, %s: tensor<?x1xf32>, %w: tensor<256x2048x7168xf8E4M3FN>, %t: tensor<256x2048x1xf32>, %bounds: tensor<257xi32>, %order: tensor<?xi32>) -> tensor<?x2048xbf16> {
   %y = hk.grouped_matmul %x, %w scales (%s, %t) bounds %bounds order %order transpose_b top_k 8 accumulation tensor_core : tensor<?x7168xf8E4M3FN>, tensor<256x2048x7168xf8E4M3FN> scales (tensor<?x1xf32>, tensor<256x2048x1xf32>) groups tensor<257xi32> order tensor<?xi32> -> tensor<?x2048xbf16>

@@ -123,14 +123,17 @@ constexpr bool isSwappedCodes(const GemmTile &tile) {
   return isSwapped(tile) && tile.bk < kBulkRowBytes && tile.bn == 64 * tile.wn;
 }
 /// Whether its warpgroups have two blocks of 64 rows of B each
-/// (gemm/sm90/swapped_wide.h): operands of 16 bits. Columns of a block, and
-/// bytes of the slab in which a warpgroup's results meet.
+/// (gemm/sm90/swapped_wide.h): operands of 16 bits, or fp8. Columns of a block,
+/// and bytes of the slab in which a warpgroup's results meet.
 constexpr bool isSwappedWide(const GemmTile &tile) {
   return isSwapped(tile) && tile.bn == 128 * tile.wn;
 }
 inline constexpr int32_t kWideColumns = 64;
 inline constexpr int32_t kWideSlabBytes =
     kGroupBoxRows * (kWideColumns + kSwappedPad) * 4;
+/// Tiles that the copying warpgroup announces ahead, and the bytes that
+/// tell of one (gemm/sm90/announced_tiles.h).
+inline constexpr int32_t kTilePlaces = 2, kTilePlaceBytes = 32;
 /// Bytes of a row around the powers of 16 chunks of codes; and of the slab in
 /// which a warp's results meet, of a pair both halves of eight columns.
 inline constexpr int32_t kCodesSpanBytes = 32;
@@ -156,7 +159,8 @@ constexpr int64_t warpSpecialisedLds(const GemmTile &tile) {
   int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
   if (isSwappedWide(tile))
     return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
-                  ldsMul(tile.wn, kWideSlabBytes));
+                  ldsAdd(ldsMul(tile.wn, kWideSlabBytes),
+                         ldsMul(kTilePlaces, kTilePlaceBytes + 2 * 8)));
   if (isSwapped(tile))
     return ldsAdd(
         ldsAdd(kBulkAlignment,

@@ -78,7 +78,8 @@ template <class Config, class Groups> struct GroupTilesOf {
         rank(kCluster > 1 ? clusterRank() : 0), next(block / kCluster) {}
 
   HK_MEM bool take(WarpPlace &at) {
-    if (next >= schedule.count())
+    // Opaque, as the product would be kept for all tiles.
+    if (next >= opaqueWord(schedule.mTiles) * schedule.nTiles)
       return false;
     TileWork work = schedule.at(next);
     next += blockCountX() / kCluster;

@@ -1,4 +1,4 @@
-//===- swapped_wide.h - Groups of some hundred rows, 16 bits -*- C++ -*-===//
+//===- swapped_wide.h - Groups of some hundred rows, no scales -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // As swapped_groups.h, for operands of 16 bits, whose products add to what a
-// warpgroup has: it multiplies two blocks of 64 rows of B, so a tile of 256
-// rows of B reads the rows of its group once for all of them, and a group of up
-// to 160 rows reads its matrix once. Of a pair a warpgroup's two blocks are the
-// two halves of the same columns.
+// warpgroup has, and for fp8 without scales along k: it multiplies two blocks
+// of 64 rows of B, so a tile of 256 rows of B reads the rows of its group once
+// for all of them, and a group of up to 160 rows reads its matrix once. Of a
+// pair a warpgroup's two blocks are the two halves of the same columns.
 //
 // Results of a warpgroup meet in a slab of its own, so that lines of 64 columns
 // are stored.
@@ -21,6 +21,8 @@
 #ifndef HK_KERNELS_GEMM_SM90_SWAPPED_WIDE_H
 #define HK_KERNELS_GEMM_SM90_SWAPPED_WIDE_H
 
+#include "kernels/device/tile/wgmma_chain.h"
+#include "kernels/gemm/sm90/announced_tiles.h"
 #include "kernels/gemm/sm90/group_box.h"
 #include "kernels/gemm/sm90/stages.h"
 #include "kernels/gemm/sm90/swapped_config.h"
@@ -35,7 +37,7 @@ struct SwappedWideConfig : SwappedStages<Problem, Cluster> {
   using Base::kGroups;
   using Base::kStages;
   using Base::T;
-  static_assert(isSwappedWide(T) && info(D).bits == 16 &&
+  static_assert(isSwappedWide(T) && (info(D).bits == 16 || isFp8(D)) &&
                 P::kScale == KScale::None);
 
   /// Rows of A whose results meet: of a pair both halves have room.
@@ -57,8 +59,16 @@ struct SwappedWideConfig : SwappedStages<Problem, Cluster> {
       return {bars() + (kStages + stage) * 8};
     }
 
+    /// Of a tile that is announced.
+    HK_MEM LdsBarrier placeFull(u32 slot) const { return {bar(2 * slot)}; }
+    HK_MEM LdsBarrier placeEmpty(u32 slot) const { return {bar(2 * slot + 1)}; }
+    HK_MEM u32 place(u32 slot) const {
+      return slab(kGroups) + slot * u32(kTilePlaceBytes);
+    }
+
   private:
-    HK_MEM u32 bars() const { return slab(kGroups); }
+    HK_MEM u32 bars() const { return place(kTilePlaces); }
+    HK_MEM u32 bar(u32 of) const { return bars() + (2 * kStages + of) * 8; }
   };
 };
 
@@ -73,6 +83,9 @@ template <class Config, class Groups> class SwappedWideConsumer {
   static constexpr int kBlocks = 2, kApart = 64 * Config::kGroups;
   /// Eight rows of B further on are columns.
   static constexpr int kBelow = 8;
+  /// Columns of a product for whose sums there is room beside those of both
+  /// blocks.
+  static constexpr int kMostParts = 64;
 
 public:
   HK_MEM SwappedWideConsumer(const GemmArgs &args, const GroupArgs &groups,
@@ -82,9 +95,9 @@ public:
                                        (lds.slab(group) - ldsAddress(bytes)))),
         group(group) {}
 
-  template <class Epilogue>
-  HK_MEM void tile(const WarpPlace &at, const Epilogue &epilogue) {
-    tileOf<kBoxes>(boxesOf(at), at, epilogue);
+  template <class Epilogue> HK_MEM void tiles(const Epilogue &epilogue) {
+    for (WarpPlace at; ring.take(lds, at);)
+      tileOf<kBoxes>(boxesOf(at), at, epilogue);
   }
 
 private:
@@ -101,23 +114,36 @@ private:
 
   template <int N>
   HK_MEM void multiply(const WarpPlace &at, float (&d)[kBlocks][N / 2]) {
-    using Product = WarpgroupProduct<Config::D, N>;
     HK_UNROLL for (int m = 0; m < kBlocks; ++m) HK_UNROLL for (auto &v : d[m])
         v = 0;
     if (at.steps == 0)
       return;
+    if constexpr (isFp8(Config::D))
+      addStages<N>(at, d);
+    else
+      chainStages<N>(at, d);
+  }
+  HK_MEM void arrived() const {
+    lds.full(ring.stage).wait(ring.phase());
+    // What threads have copied, the tensor cores see behind a fence.
+    if constexpr (Groups::kGathered)
+      publishToCopies();
+  }
+  HK_MEM u64 rowsOfB(int m) const {
+    return operandDescriptor(lds.stageB(ring.stage) +
+                             u32(m * kApart + group * 64) * Config::kRow);
+  }
+
+  /// Sums in the instruction; one stage is read while the one before may end.
+  template <int N>
+  HK_MEM void chainStages(const WarpPlace &at, float (&d)[kBlocks][N / 2]) {
+    using Product = WarpgroupProduct<Config::D, N>;
     u32 last = 0;
     for (int step = 0; step < at.steps; ++step) {
-      lds.full(ring.stage).wait(ring.phase);
-      // What threads have copied, the tensor cores see behind a fence.
-      if constexpr (Groups::kGathered)
-        publishToCopies();
+      arrived();
       u64 rows = operandDescriptor(lds.stageA(ring.stage));
-      HK_UNROLL for (int m = 0; m < kBlocks; ++m) Product::begin(
-          d[m],
-          operandDescriptor(lds.stageB(ring.stage) +
-                            u32(m * kApart + group * 64) * Config::kRow),
-          rows, true);
+      HK_UNROLL for (int m = 0; m < kBlocks; ++m)
+          Product::begin(d[m], rowsOfB(m), rows, true);
       waitProducts<kBlocks>();
       if (step > 0)
         release(last);
@@ -127,6 +153,35 @@ private:
     waitProducts<0>();
     HK_UNROLL for (int m = 0; m < kBlocks; ++m) Product::settle(d[m]);
     release(last);
+  }
+
+  /// Sums of a stage are added to f32 registers, which leave room for those of
+  /// some of a block's columns: one warpgroup adds while the other multiplies.
+  template <int N>
+  HK_MEM void addStages(const WarpPlace &at, float (&d)[kBlocks][N / 2]) {
+    constexpr int kTimes = N > kMostParts ? 2 : 1, kPart = N / kTimes;
+    using Product = WarpgroupProduct<Config::D, kPart>;
+    static_assert(kPart % 8 == 0, "rows of an operand begin at multiples of 8");
+    typename Product::Registers part;
+    for (int step = 0; step < at.steps; ++step) {
+      arrived();
+      HK_UNROLL for (int x = 0; x < kBlocks * kTimes; ++x) {
+        int m = x / kTimes, first = x % kTimes * kPart;
+        Product::begin(part, rowsOfB(m),
+                       operandDescriptor(lds.stageA(ring.stage) +
+                                         u32(first) * Config::kRow),
+                       false);
+        waitProducts<0>();
+        Product::settle(part);
+        if (x == kBlocks * kTimes - 1)
+          release(ring.stage);
+        HK_UNROLL for (int i = 0; i < Product::kRegisters; ++i)
+            d[m][first / 2 + i] += part[i];
+        // Parts that are added later would keep their registers.
+        settleProduct(d[m]);
+      }
+      ring.advance();
+    }
   }
   /// The warp has read the stage: all blocks that filled it may know.
   HK_MEM void release(u32 stage) const {
@@ -176,7 +231,7 @@ private:
   const GroupArgs &groups;
   Layout lds;
   float *slab;
-  typename Config::Ring ring;
+  TileRing<Config::kStages> ring;
   int group;
 };
 
@@ -197,16 +252,19 @@ template <class Problem, class Groups, int Cluster> struct SwappedWide {
                          const TensorMap *maps, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
     Layout lds(shared);
-    beginStages<Config, Loader>(maps, lds);
-    GroupTilesOf<Config, Groups> tiles(args, groups, block.x);
+    beginStages<Config, Loader>(
+        maps, lds, [&] { initPlaces(lds, Config::kGroups * kGroupWarps); });
     int group = threadId() / kWarpgroup;
-    constexpr int own = Loader::kRegisters,
+    // Sums of fp8 need eight registers more.
+    constexpr int own = isFp8(Config::D) ? 40 : Loader::kRegisters,
                   others = registersBeside(own, Config::kGroups);
     if (group == Config::kGroups) {
       giveRegisters<own>();
       if (threadId() % kWarpgroup < Loader::kThreads) {
         auto loader = pickedLoader<Config, Groups>(maps, lds, args, groups);
         typename Config::Ring ring;
+        AnnouncingTiles<GroupTilesOf<Config, Groups>, Layout> tiles{
+            {args, groups, block.x}, lds};
         fillStages(ring, tiles, loader, lds);
         loader.finish();
       }
@@ -214,8 +272,7 @@ template <class Problem, class Groups, int Cluster> struct SwappedWide {
       takeRegisters<others>();
       SwappedWideConsumer<Config, Groups> consumer(args, groups, lds,
                                                    shared.bytes, group);
-      for (WarpPlace at; tiles.take(at);)
-        consumer.tile(at, epilogue);
+      consumer.tiles(epilogue);
     }
     endStages<Cluster>();
   }
