@@ -104,8 +104,12 @@ struct Sm90Calibration {
   /// Start, first bytes and epilogue of a block that others do not hide.
   static constexpr double kCellsMicroseconds = 2.0;
   /// What one unit can draw of the memory's rate, in shares of an even split:
-  /// with two blocks; with one of few that leave half of the units idle.
-  static constexpr double kUnitShare = 1.25, kSparseShare = 1.75;
+  /// a decode step of attention with two blocks; a product of few rows where
+  /// there is room for two, fitted to what choices lose of 125 sizes of 4 to 64
+  /// rows (h200-gemm.md; 1.4 to 1.6 do as well); and with one of few that leave
+  /// half of the units idle.
+  static constexpr double kUnitShare = 1.25, kSkinnyShare = 1.5,
+                          kSparseShare = 1.75;
   /// With one block that leaves no room for another, and where most of its rows
   /// are none of A; what a stage of it costs in every round behind the first;
   /// what a chain of launches loses, as blocks of the next one wait for its
@@ -113,9 +117,6 @@ struct Sm90Calibration {
   static constexpr double kRoomlessShare = 1.15, kHollowShare = 1.0,
                           kRefillMicroseconds = 0.05,
                           kRoomlessMicroseconds = 1.0;
-  /// With one block of two warpgroups, and room for another; what so little
-  /// under way costs.
-  static constexpr double kWideShare = 1.5, kShallow = 1.08;
   /// What two blocks of two warpgroups a unit gain where they fill all places
   /// in every round but for some of this share, and lose in a round where they
   /// do not, where others have B's rows, too, or with 33 of 64 rows

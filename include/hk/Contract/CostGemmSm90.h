@@ -125,7 +125,6 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
 struct SkinnySpread {
   double onUnit; // of the busiest, in a round
   double share;  // of the memory's rate that it draws, of an even split
-  double shallow = 1;
 };
 
 constexpr SkinnySpread skinnySpread(const Target &target, const GemmTile &tile,
@@ -133,17 +132,14 @@ constexpr SkinnySpread skinnySpread(const Target &target, const GemmTile &tile,
                                     double resident) {
   using C = Sm90Calibration;
   double units = target.computeUnits;
-  bool wide = tile.wn > 1;
   if (2 * blocks <= units)
     return {1, C::kSparseShare};
   if (resident == 1)
     return {1, tile.bm > 2 * costMax(rows, 8) ? C::kHollowShare
                                               : C::kRoomlessShare};
-  // Clusters and wide blocks are spread evenly where launches of a chain fill
-  // units by turns; single blocks, or fewer, often meet in one unit.
-  if ((tile.cluster > 1 || wide) && blocks <= units && blocks > 0.7 * units)
-    return {1, wide ? C::kWideShare : C::kUnitShare, C::kShallow};
-  return {resident, C::kUnitShare};
+  // With no more blocks than units some units have two in a chain of launches,
+  // which then draw more than others.
+  return {blocks <= units ? 1 : resident, C::kSkinnyShare};
 }
 
 /// A product of few rows: the memory's time, or that of the busiest unit. Every
@@ -183,8 +179,7 @@ constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
   // Eight rows are the least that a tile has.
   double missing = costMax(0, rowBlocks * tile.bm - 8 - double(size.m));
   return target.launchMicroseconds + others +
-         costMax(bytes / rate * spread.shallow, busiest) *
-             (tile.wn > 1 ? C::kSkinnyWide : 1) *
+         costMax(bytes / rate, busiest) * (tile.wn > 1 ? C::kSkinnyWide : 1) *
              (1 + C::kHollowRows * missing / tile.bm);
 }
 
