@@ -45,6 +45,18 @@ constexpr bool isBesideSkinny(const GemmShapeClass &shape,
   return size.fewGroups && shape.byBounds && !shape.scaled;
 }
 
+/// Whether the columns of a tile are folded in two halves (accumulate.h).
+constexpr bool foldsHalves(const GemmTile &tile) {
+  return tile.loop == GemmLoop::WarpSpecialised && tile.bn > kFoldedAtOnce;
+}
+
+/// Whether a last round of few tiles is taken in halves (half_tiles.h).
+constexpr bool halvesLastRound(const GemmTile &tile,
+                               const GemmShapeClass &shape) {
+  return shape.knownRows && !shape.grouped && !shape.columnsOfB &&
+         tile.cluster == 2 && tile.splitK == 1 && tile.bn % 32 == 0;
+}
+
 /// Clocks of one of `tiles` tiles of a warp-specialised product: its steps, and
 /// its end.
 constexpr double warpSpecialisedClocks(const Target &target,
@@ -57,7 +69,8 @@ constexpr double warpSpecialisedClocks(const Target &target,
   if (isSwappedWide(tile))
     step *= 2;
   if (shape.scaled)
-    step *= 1 + C::kScaledFold;
+    step *=
+        (1 + C::kScaledFold) * (foldsHalves(tile) ? 1 + C::kFoldedHalves : 1);
   else if (isFp8(shape.operand))
     step *= 1 + C::kFold;
   if (tile.cluster == 1)
@@ -98,6 +111,10 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   double columnTiles = ceilDiv(double(size.n), columns) * double(size.batches);
   int64_t clusters = residentClusters(target, tile.cluster);
   double rounds = ceilDiv(rowTiles * columnTiles, double(clusters));
+  double last = rowTiles * columnTiles - (rounds - 1) * double(clusters);
+  if (shape.scaled && halvesLastRound(tile, shape) && rounds > 1 &&
+      2 * last <= double(clusters))
+    rounds -= 1 - C::kHalfRound;
   double clocks =
       warpSpecialisedClocks(target, tile, shape, size, rowTiles * columnTiles);
   double compute =

@@ -80,6 +80,13 @@ constexpr GemmTileRow warpSpecialised(int32_t bn, int32_t stages, bool folds,
           cluster};
 }
 
+/// A row whose halves are folded one after the other: with scales along k,
+/// where columns that need not be read again pay for it.
+constexpr GemmTileRow scaledToo(GemmTileRow row) {
+  row.scaled = true;
+  return row;
+}
+
 /// A warp-specialised row for one matrix of 16 bits.
 constexpr GemmTileRow ofOneMatrix(int32_t bn, int32_t stages, int32_t cluster,
                                   int32_t groups = 2) {
@@ -271,7 +278,7 @@ inline constexpr GemmTileRow kGemmTilesGfx1100[] = {
     onlyQuantized({32, 64, 256, 2, 4, 1, true, true}),
 };
 inline constexpr GemmTileRow kGemmTilesSm90a[] = {
-    warpSpecialised(256, 4, false, 2),
+    scaledToo(warpSpecialised(256, 4, false, 2)),
     warpSpecialised(256, 4, false, 1),
     warpSpecialised(224, 4, false, 2),
     warpSpecialised(192, 4, true, 2),
@@ -582,7 +589,7 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
     return isSwappedCodes(tile) && shape.group == 0;
   if (!shape.bulk || shape.operand == DType::F32)
     return false;
-  if (isFp8(shape.operand) && !row.fp8)
+  if (isFp8(shape.operand) && !(shape.scaled ? row.scaled : row.fp8))
     return false;
   // Products with scales along k have the L2 cache as their limit, and so have
   // those of 8 bits whose rows no cluster shares. Where one does, the end of a

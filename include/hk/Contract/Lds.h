@@ -102,6 +102,10 @@ constexpr int32_t bulkSlabColumns(int32_t bn) {
   return bn <= 128 ? bn : bn % 64 == 0 ? bn / 2 : 32;
 }
 
+/// Columns of a stage that are multiplied and folded together: all, or halves
+/// where there are not registers enough for the sums of all.
+inline constexpr int32_t kFoldedAtOnce = 192;
+
 /// Rows of the boxes in which the blocks of a cluster bring `rows` rows of B to
 /// all of them: equal parts, or some blocks bring fewer than others.
 constexpr int32_t bulkBoxRows(int32_t rows, int32_t cluster) {

@@ -37,14 +37,24 @@ template <class Config> struct StageReader {
 
   /// Waits for the next stage and begins its product.
   HK_MEM void begin(typename Config::Registers &d, bool keep) const {
+    await();
+    beginPart<typename Config::Product>(d, keep, 0);
+  }
+  HK_MEM void await() const {
     lds.full(ring.stage).wait(ring.phase);
     // What threads have copied, the tensor cores see behind a fence.
     if constexpr (Config::P::A::kGathered)
       publishToCopies();
-    Config::Product::begin(
+  }
+  /// Begins the product of the stage with some rows of B, from `row` on.
+  template <class Product>
+  HK_MEM void beginPart(typename Product::Registers &d, bool keep,
+                        int row) const {
+    Product::begin(
         d,
         operandDescriptor(lds.stageA(ring.stage) + group * 64 * Config::kRow),
-        Config::descriptorOfB(lds.stageB(ring.stage)), keep);
+        Config::descriptorOfB(lds.stageB(ring.stage) + row * Config::kRow),
+        keep);
   }
   /// The warp has read the stage: all blocks that filled it may know.
   HK_MEM void release(u32 stage) const {
@@ -52,11 +62,17 @@ template <class Config> struct StageReader {
   }
 };
 
+/// Parts of the columns of a stage that are multiplied and folded together.
+template <class Config>
+inline constexpr int kFoldedParts = Config::T.bn > kFoldedAtOnce ? 2 : 1;
+
 /// Two warpgroups that scale their sums begin their products in turns, so that
 /// those of one run while the other folds: in step both would fold at once, and
 /// the tensor cores wait. (Sums that are only added take too little time: turns
-/// made them slower.) Groups have equally many stages.
-template <class Config, bool Used = Config::P::kScale != KScale::None>
+/// made them slower; and so they did with halves, whose folds fall between
+/// those of the other.) Groups have equally many stages.
+template <class Config, bool Used = Config::P::kScale != KScale::None &&
+                                    kFoldedParts<Config> == 1>
 struct Turns {
   static constexpr bool kUsed = Config::kGroups == 2 && Used;
   static constexpr int kThreads = 2 * kWarpgroup;
@@ -120,7 +136,8 @@ template <class Config> struct FoldScales {
   using P = typename Config::P;
   /// Columns that have one scale of B wherever the tile begins, which is at a
   /// multiple of its width.
-  static constexpr int kPart = Config::T.bn % 64 == 0 ? 64 : 32;
+  static constexpr bool kWhole = Config::T.bn % 128 == 0 && !P::kPair;
+  static constexpr int kPart = kWhole ? 128 : Config::T.bn % 64 == 0 ? 64 : 32;
   static constexpr int kParts = Config::T.bn / kPart;
   static_assert(Config::T.bn % kPart == 0);
   /// Stages of which four lanes have the scales of two rows of A, and a warp
@@ -139,8 +156,10 @@ template <class Config> struct FoldScales {
 
   HK_MEM FoldScales(const GemmArgs &args, const WarpPlace &at,
                     const ScalePlace &place)
-      : edge(P::kPair ? 64 : 128 - at.col % 128), first(at.k0 / 128),
-        last(first + at.steps - 1) {
+      : edge(P::kPair ? 64
+             : kWhole ? 128
+                      : 128 - at.col % 128),
+        first(at.k0 / 128), last(first + at.steps - 1) {
     HK_UNROLL for (int h = 0; h < 2; ++h) {
       a[h] = global<const float>(args.a.fold.data) +
              place.rowsOfA[h] * args.a.fold.strideRow;
@@ -194,12 +213,17 @@ private:
   }
 };
 
-/// Sums of a stage are added to f32 registers.
+/// Sums of a stage are added to f32 registers, of a wide tile one half of its
+/// columns after the other.
 template <class Config> struct FoldedSum {
   using P = typename Config::P;
-  using Registers = typename Config::Registers;
-  static constexpr int kRegisters = Config::Product::kRegisters;
-  using Total = float[kRegisters];
+  static constexpr int kParts = kFoldedParts<Config>;
+  static constexpr int kColumns = Config::T.bn / kParts;
+  static_assert(kParts == 1 || !Config::kColumnsOfB);
+  using Product = WarpgroupProduct<Config::D, kColumns, Config::kColumnsOfB>;
+  using Registers = typename Product::Registers;
+  static constexpr int kRegisters = Product::kRegisters;
+  using Total = float[kParts * kRegisters];
   using Turn = Turns<Config>;
 
   HK_MEM static void beginTiles(int group) { Turn::begin(group); }
@@ -218,9 +242,13 @@ template <class Config> struct FoldedSum {
   }
 
 private:
-  HK_MEM static void land(StageReader<Config> &reader, Registers &part) {
+  /// Waits for the product of part p, behind which, of the last one, the stage
+  /// has been read.
+  HK_MEM static void land(StageReader<Config> &reader, int p, Registers &part) {
     waitProducts<0>();
-    Config::Product::settle(part);
+    Product::settle(part);
+    if (p + 1 < kParts)
+      return;
     reader.release(reader.ring.stage);
     reader.ring.advance();
   }
@@ -229,9 +257,13 @@ private:
                                Total &d) {
     Registers part;
     for (int step = 0; step < at.steps; ++step) {
-      reader.begin(part, false);
-      land(reader, part);
-      HK_UNROLL for (int i = 0; i < kRegisters; ++i) d[i] += float(part[i]);
+      reader.await();
+      HK_UNROLL for (int p = 0; p < kParts; ++p) {
+        reader.template beginPart<Product>(part, false, p * kColumns);
+        land(reader, p, part);
+        HK_UNROLL for (int i = 0; i < kRegisters; ++i) d[p * kRegisters + i] +=
+            float(part[i]);
+      }
     }
   }
 
@@ -242,18 +274,31 @@ private:
     static_assert(Config::T.bk == 128, "a stage has one scale");
     Scales scales(args, at, place);
     Registers part;
-    // The factors of a stage are folded between the waits of the next one.
-    _Pragma("unroll 4") for (int step = 0; step < at.steps; ++step) {
-      Turn::take(reader.group);
-      reader.begin(part, false);
-      Turn::give(reader.group);
-      if (step % Scales::kOfA == 0)
-        scales.advance(step);
+    // The factors of a stage are folded between the waits of the next one; of
+    // halves with more stages at once some would spill.
+    constexpr int kUnrolled = kParts == 1 ? 4 : 2;
+    _Pragma("clang loop unroll_count(kUnrolled)") for (int step = 0;
+                                                       step < at.steps;
+                                                       ++step) {
       float of[2][Scales::kParts];
-      scales.take(of, step);
-      land(reader, part);
-      HK_UNROLL for (int i = 0; i < kRegisters; ++i) d[i] = __builtin_fmaf(
-          float(part[i]), of[i / 2 % 2][i / (Scales::kPart / 2)], d[i]);
+      HK_UNROLL for (int p = 0; p < kParts; ++p) {
+        Turn::take(reader.group);
+        if (p == 0)
+          reader.await();
+        reader.template beginPart<Product>(part, false, p * kColumns);
+        Turn::give(reader.group);
+        if (p == 0) {
+          if (step % Scales::kOfA == 0)
+            scales.advance(step);
+          scales.take(of, step);
+        }
+        land(reader, p, part);
+        HK_UNROLL for (int i = 0; i < kRegisters; ++i) {
+          int e = p * kRegisters + i;
+          d[e] = __builtin_fmaf(float(part[i]),
+                                of[e / 2 % 2][e / (Scales::kPart / 2)], d[e]);
+        }
+      }
     }
   }
 };
