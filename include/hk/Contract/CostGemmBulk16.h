@@ -48,6 +48,10 @@ inline constexpr int64_t kFewRows16 = 64;
 inline constexpr double kOfFewRows16 = 1.25;
 /// Clocks of a step of a swapped tile of two warpgroups, however few its rows.
 inline constexpr double kSwappedPairClocks = 460;
+/// What a column of a warp-specialised tile takes longer where the epilogue
+/// reads a matrix that does not come in boxes, as columns end within one: of
+/// 112 to 208 columns 2.5 to 5 us (h200-gemm-2.md).
+inline constexpr double kReadColumnMicroseconds = 0.024;
 /// From asking for a stage of a swapped tile to having it; each doubling of the
 /// blocks that share k, and a byte of the sums that one sends; a round of those
 /// behind the first, as they take one tile.
@@ -95,10 +99,14 @@ constexpr double bulk16Products(const GemmTile &tile, const GemmSize &size) {
 
 /// Time in which the memory and the L2 cache give a cluster its operands,
 /// beside nothing else: only a tile that is alone has rows of A that do not
-/// exist.
-constexpr double bulk16Fetch(const Target &target, const GemmTile &tile,
-                             const GemmShapeClass &shape, const GemmSize &size,
-                             double tiles) {
+/// exist. They hold up the copy engine of a unit, so that a warp-specialised
+/// tile with such rows takes as long when it has the cache to itself.
+struct Bulk16Fetch {
+  double shared, alone;
+};
+constexpr Bulk16Fetch bulk16Fetch(const Target &target, const GemmTile &tile,
+                                  const GemmShapeClass &shape,
+                                  const GemmSize &size, double tiles) {
   bool swapped = tile.loop == GemmLoop::Swapped;
   const Bulk16Calibration &c = swapped ? kSwapped16 : kWarpSpecialised16;
   double missing = costMax(0, tile.bm - double(size.m));
@@ -109,7 +117,8 @@ constexpr double bulk16Fetch(const Target &target, const GemmTile &tile,
                  (c.cacheBytes * (lines ? 1 : kBulk16Unaligned));
   double memory = gemmBytes(shape, size) / tiles /
                   (target.memoryGBps * 1e3 * kBulk16Memory);
-  return costMax(cache, memory);
+  double units = double(target.computeUnits) / tile.cluster;
+  return {costMax(cache, memory), missing > 0 && !swapped ? cache * units : 0};
 }
 
 /// `fitted` microseconds of a launch in a chain, in the currency of all others:
@@ -142,9 +151,9 @@ constexpr double bulk16Microseconds(const Target &target, const GemmTile &tile,
   const Bulk16Calibration &c = swapped ? kSwapped16 : kWarpSpecialised16;
   Bulk16Rounds of = bulk16Rounds(target, tile, shape, size);
   double products = bulk16Products(tile, size);
-  double fetch = bulk16Fetch(target, tile, shape, size, of.tiles);
+  Bulk16Fetch fetch = bulk16Fetch(target, tile, shape, size, of.tiles);
   auto round = [&](double tiles) {
-    double bytes = tiles * fetch;
+    double bytes = costMax(tiles * fetch.shared, fetch.alone);
     double shorter = products < bytes ? products : bytes;
     return costMax(products, bytes) + c.notHidden * shorter;
   };
@@ -152,6 +161,9 @@ constexpr double bulk16Microseconds(const Target &target, const GemmTile &tile,
       c.start + (of.rounds - 1) * round(of.resident) + round(of.last());
   if (size.m <= kFewRows16)
     time *= kOfFewRows16;
+  if (!swapped && shape.readsMatrix &&
+      gemmColumns(tile, shape.pair) % kBulkPanelColumns != 0)
+    time += of.rounds * tile.bn * kReadColumnMicroseconds;
   if (swapped)
     time +=
         swappedShareMicroseconds(tile, of.rounds, kSwappedShareMicroseconds);

@@ -284,7 +284,13 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     warpSpecialised(192, 4, true, 2),
     warpSpecialised(128, 6, true, 2),
     warpSpecialised(128, 6, true, 1),
+    ofOneMatrix(208, 4, 1),
+    ofOneMatrix(176, 5, 1),
     ofOneMatrix(160, 5, 1),
+    ofOneMatrix(144, 5, 1),
+    ofOneMatrix(112, 6, 1),
+    ofOneMatrix(96, 6, 1),
+    ofOneMatrix(80, 7, 1),
     ofOneMatrix(224, 5, 1, /*groups=*/1),
     ofOneMatrix(128, 8, 2, /*groups=*/1),
     ofOneMatrix(96, 9, 1, /*groups=*/1),
@@ -315,6 +321,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     swapped(160, 128, 5, 1),
     swapped(176, 128, 5, 1),
     swapped(200, 128, 5, 1),
+    swapped(128, 128, 6, 3),
     swapped(136, 128, 6, 2),
     swapped(200, 128, 5, 4),
     swapped(104, 192, 5, 1),
@@ -620,12 +627,18 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
       (!row.scaled || tile.bk != 128 ||
        (shape.pair && (!shape.grouped || tile.bn != kBlockScaleB.rows))))
     return false;
+  // Folded by halves, what follows from a number of rows that only a launch
+  // knows spills.
+  if (shape.scaled && tile.bn > kFoldedAtOnce && !shape.knownRows)
+    return false;
   if (shape.columnsOfB &&
       gemmColumns(tile, shape.pair) / row.cluster % kBulkPanelColumns != 0)
     return false;
-  // A statistic is of the columns that pass through a slab together.
+  // A statistic is of the columns that pass through a slab together, and of
+  // one tile.
   int32_t together = bulkSlabColumns(tile.bn);
-  return shape.group == 0 || (!shape.pair && together % shape.group == 0);
+  return shape.group == 0 || (!shape.pair && together % shape.group == 0 &&
+                              tile.bn % shape.group == 0);
 }
 
 /// One matrix, or a batch of them, of 16 bits, whose rows run along k; or codes

@@ -96,10 +96,11 @@ inline constexpr int32_t kBulkSlabBytes = 4096;
 /// Warps of a warpgroup.
 inline constexpr int32_t kGroupWarps = 4;
 
-/// Accumulators of a row that pass through a warp's slab together: some 32, all
-/// or half of them.
+/// Accumulators of a row that pass through a warp's slab together, in whole
+/// chunks of its swizzle: all or half of them, or 32, of which the last pass
+/// may have some only.
 constexpr int32_t bulkSlabColumns(int32_t bn) {
-  return bn <= 128 ? bn : bn % 64 == 0 ? bn / 2 : 32;
+  return bn % 32 == 0 && bn <= 128 ? bn : bn % 64 == 0 ? bn / 2 : 32;
 }
 
 /// Columns of a stage that are multiplied and folded together: all, or halves

@@ -65,10 +65,15 @@ template <class Config> struct SlabEpilogue : StoresItself {
   using Acc = typename P::Acc;
   /// Accumulators of a row in the slab; of a pair both halves.
   static constexpr int kSpan = bulkSlabColumns(Config::T.bn);
-  static constexpr int kPasses = Config::T.bn / kSpan;
+  static constexpr int kPasses = (Config::T.bn + kSpan - 1) / kSpan;
   static constexpr int kColumns = P::kPair ? kSpan / 2 : kSpan;
   static_assert(kSpan * 32 <= kBulkSlabBytes && kSpan % 32 == 0);
-  static_assert(Config::T.bn % kSpan == 0, "columns behind the last pass");
+  // The last pass may have fewer columns, but not of both halves.
+  static_assert(Config::T.bn % (P::kPair ? kSpan : 8) == 0);
+  HK_MEM static constexpr int spanOf(int pass) {
+    int left = Config::T.bn - pass * kSpan;
+    return left < kSpan ? left : kSpan;
+  }
 
   using StoresItself::StoresItself;
 
@@ -101,6 +106,8 @@ template <class Config> struct SlabEpilogue : StoresItself {
         int v = x + laneId();
         bool live = total % kWave == 0 || v < total;
         int r = live ? v / perRow : 0, c = v % perRow * V;
+        if constexpr (!P::kPair)
+          live = live && (spanOf(pass) == kSpan || c < spanOf(pass));
         GemmOutput<Acc, V> out;
         int swap = c / 32 & 1;
         out.acc = own.template read<V>(r, c, swap);
@@ -167,7 +174,7 @@ private:
   HK_MEM static void write(const WarpSlab<Acc, kSpan> &slab, const Total &d,
                            int pass, int half) {
     int row = laneId() / 4, in = laneId() % 4 * 2;
-    HK_UNROLL for (int c = 0; c < kSpan; c += 8) {
+    HK_UNROLL for (int c = 0; c < spanOf(pass); c += 8) {
       int i = columnOf(pass, c) / 2 + half * 2;
       slab.write2(row, c + in, d[i], d[i + 1]);
     }
