@@ -27,7 +27,7 @@
 // SM90-LABEL: func.func @product(
 // SM90-NOT: k_slices
 // SM90: func.func @product__up_to_256(
-// SM90: hk.matmul {{.*}} k_slices 8
+// SM90: hk.matmul {{.*}} k_slices 4
 // SM90-NOT: @product__up_to
 // CDNA4-LABEL: func.func @product(
 // CDNA4-NOT: k_slices
