@@ -1,5 +1,5 @@
-// Some hundred rows times codes of 4 and 8 bits on sm_90a, which decodes them where they are
-// multiplied. The host's kernels are checked here with the same calls; on a GPU hk.gemm_loop asks
+// Some hundred rows times codes of 4 and 8 bits on sm_90a, which decodes them in front of the
+// warpgroups that multiply. The host's kernels are checked here with the same calls; on a GPU hk.gemm_loop asks
 // for the loop.
 // RUN: hk-compile %s -o %t.so --target=host --split-k=1
 // RUN: hk-run %t.so --check=%s --function=nibbles --dim=x.0=0
@@ -34,6 +34,17 @@
 // RUN: hk-run %t.so --check=%s --function=wide_fp8 --dim=x.0=128
 // RUN: hk-run %t.so --check=%s --function=fp8_groups --dim=x.0=100
 // RUN: hk-run %t.so --check=%s --function=fp8_groups --dim=x.0=513
+// RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=70
+// RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=128 --data=inf
+// RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=300
+// RUN: hk-run %t.so --check=%s --function=gate_bytes --dim=x.0=33
+// RUN: hk-run %t.so --check=%s --function=gate_bytes --dim=x.0=190
+// RUN: hk-run %t.so --check=%s --function=scaled_sums --dim=x.0=0
+// RUN: hk-run %t.so --check=%s --function=scaled_sums --dim=x.0=50
+// RUN: hk-run %t.so --check=%s --function=scaled_sums --dim=x.0=129
+// RUN: hk-run %t.so --check=%s --function=scaled_sums --dim=x.0=300 --data=nan
+// RUN: hk-run %t.so --check=%s --function=scaled_columns --dim=x.0=128
+// RUN: hk-run %t.so --check=%s --function=scaled_columns --dim=x.0=70 --data=inf
 
 module attributes {hk.gemm_loop = "swapped"} {
 func.func @nibbles(%x: tensor<?x1312xbf16>, %w: tensor<300x1312xi4>, %s: tensor<300x9xbf16>) -> tensor<?x300xbf16> {
@@ -94,5 +105,25 @@ func.func @fp8_groups(%x: tensor<?x1024xbf16>, %w: tensor<264x1024xf8E4M3FN>, %s
   %d = hk.dequantize %w, %s group 128 : tensor<264x1024xf8E4M3FN>, tensor<264x8xbf16> -> tensor<264x1024xbf16>
   %y = hk.matmul %x, %d transpose_b : tensor<?x1024xbf16>, tensor<264x1024xbf16> -> tensor<?x264xbf16>
   return %y : tensor<?x264xbf16>
+}
+func.func @gate(%x: tensor<?x1280xbf16>, %w: tensor<600x1280xui4>, %s: tensor<600x10xbf16>, %z: tensor<600x10xui4>) -> tensor<?x300xbf16> {
+  %d = hk.dequantize %w, %s, %z group 128 : tensor<600x1280xui4>, tensor<600x10xbf16>, tensor<600x10xui4> -> tensor<600x1280xbf16>
+  %y = hk.matmul %x, %d transpose_b : tensor<?x1280xbf16>, tensor<600x1280xbf16> -> tensor<?x600xbf16>
+  %g = hk.gated_activation silu %y : tensor<?x600xbf16> -> tensor<?x300xbf16>
+  return %g : tensor<?x300xbf16>
+}
+func.func @gate_bytes(%x: tensor<?x1040xbf16>, %w: tensor<496x1040xf8E4M3FN>, %s: tensor<496x1xf32>) -> tensor<?x248xbf16> {
+  %d = hk.dequantize %w, %s group 1040 : tensor<496x1040xf8E4M3FN>, tensor<496x1xf32> -> tensor<496x1040xbf16>
+  %y = hk.matmul %x, %d transpose_b : tensor<?x1040xbf16>, tensor<496x1040xbf16> -> tensor<?x496xbf16>
+  %g = hk.gated_activation gelu_tanh %y : tensor<?x496xbf16> -> tensor<?x248xbf16>
+  return %g : tensor<?x248xbf16>
+}
+func.func @scaled_sums(%x: tensor<?x1168xbf16>, %w: tensor<328x1168xf8E4M3FN>, %s: tensor<3x10xf32>) -> tensor<?x328xbf16> {
+  %y = hk.matmul %x, %w scales (none, %s) transpose_b : tensor<?x1168xbf16>, tensor<328x1168xf8E4M3FN> scales (none, tensor<3x10xf32>) -> tensor<?x328xbf16>
+  return %y : tensor<?x328xbf16>
+}
+func.func @scaled_columns(%x: tensor<?x1056xbf16>, %w: tensor<200x1056xf8E5M2>, %s: tensor<2x9xf32>) -> tensor<?x200xf32> {
+  %y = hk.matmul %x, %w scales (none, %s) transpose_b : tensor<?x1056xbf16>, tensor<200x1056xf8E5M2> scales (none, tensor<2x9xf32>) -> tensor<?x200xf32>
+  return %y : tensor<?x200xf32>
 }
 }

@@ -1,4 +1,4 @@
-// Some hundred rows times codes on sm_90a: decoded where they are multiplied.
+// Some hundred rows times codes on sm_90a: decoded in front of the warpgroups that multiply.
 // RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s
 
 // CHECK-LABEL: hk.kernel @dequantize_matmul
@@ -20,8 +20,9 @@ func.func @bytes(%x: tensor<128x14336xbf16>, %w: tensor<4096x14336xi8>, %s: tens
   return %y : tensor<128x4096xbf16>
 }
 
-// Scales of sums along k: another loop.
-// CHECK-NOT: loop = swapped
+// Scales of sums along k: one warpgroup decodes, as those that fold need registers.
+// CHECK-LABEL: hk.kernel @matmul
+// CHECK: hk.variant {{.*}}bm = 128, bn = 128, bk = 64, wm = 2, wn = 2, {{.*}}loop = swapped
 func.func @blocks(%x: tensor<128x4096xbf16>, %w: tensor<14336x4096xf8E4M3FN>, %s: tensor<112x32xf32>) -> tensor<128x14336xbf16> {
   %y = hk.matmul %x, %w scales (none, %s) transpose_b : tensor<128x4096xbf16>, tensor<14336x4096xf8E4M3FN> scales (none, tensor<112x32xf32>) -> tensor<128x14336xbf16>
   return %y : tensor<128x14336xbf16>

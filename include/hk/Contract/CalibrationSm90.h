@@ -78,13 +78,15 @@ struct Sm90Calibration {
                           kStreamed64 = 2.5, kStreamedRound = 1.5,
                           kStreamedPair = 0.7, kStreamedFour = 3,
                           kStreamedTiles = 1.17, kStreamedShared = 1.33;
-  /// Clocks of a step of 64 of k of a swapped tile of codes, from times of four
-  /// matrices and 33 to 256 rows on an H200: decoding 64 rows of codes of 4 and
-  /// of 8 bits; of that a second warpgroup; a row of A; of a row of A at the
-  /// end of a tile.
-  static constexpr double kDecodedNibbles = 270, kDecodedBytes = 400,
-                          kDecodedSecond = 0.5, kDecodedRow = 4,
-                          kDecodedEnd = 14;
+  /// Clocks in which a warpgroup decodes a stage of 128 rows of B for a swapped
+  /// tile, from times of four matrices and 64 to 1,024 rows on an H200:
+  /// integers of 4 bits, fp4, 8 bits, and those of 8 bits that are only
+  /// widened; of that a stage of 64 rows; and each of two warpgroups in turn.
+  /// Clocks of a row of A at the end of a tile.
+  static constexpr double kDecodedNibbles = 650, kDecodedPowers = 1000,
+                          kDecodedBytes = 1050, kWidenedBytes = 700,
+                          kDecodedHalf = 0.75, kDecodedInTurn = 0.6,
+                          kDecodedEnd = 8, kDecodedLds = 0.95;
   /// Few rows of groups: of the memory's rate; bytes of a row of B that a wave
   /// draws in a microsecond; how much longer units with a tile more than others
   /// take at the most; what start and end take less than those of other

@@ -171,9 +171,8 @@ constexpr double bulk16Microseconds(const Target &target, const GemmTile &tile,
 }
 
 /// Up to so many rows codes have loops of their own, those that are decoded in
-/// f32 up to fewer; with more than so many a launch in front decodes once.
-inline constexpr int64_t kFewRowsOfCodes = 64, kFewRowsInF32 = 32,
-                         kMostRowsOfCodes = 256;
+/// f32 up to fewer.
+inline constexpr int64_t kFewRowsOfCodes = 64, kFewRowsInF32 = 32;
 
 /// Whether a swapped tile is offered: a tile that fits one number of rows may
 /// be the worst for others, and up to 64 have loops of their own. What an
@@ -182,8 +181,7 @@ inline constexpr int64_t kFewRowsOfCodes = 64, kFewRowsInF32 = 32,
 constexpr bool swappedTakes(const Target &target, const GemmTile &tile,
                             const GemmShapeClass &shape, const GemmSize &size) {
   if (shape.streamedBits != 0)
-    return size.m > (shape.streamedInF32 ? kFewRowsInF32 : kFewRowsOfCodes) &&
-           size.m <= kMostRowsOfCodes;
+    return size.m > (shape.streamedInF32 ? kFewRowsInF32 : kFewRowsOfCodes);
   return shape.knownRows && size.m > kFewRows16 &&
          (!shape.readsMatrix ||
           bulk16Rounds(target, tile, shape, size).rounds <= 1);

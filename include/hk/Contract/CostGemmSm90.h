@@ -260,8 +260,41 @@ constexpr double streamedCodesMicroseconds(const Target &target,
          costMax(gemmBytes(shape, size) / bulkRate(target), compute);
 }
 
+/// The square root of a number from 1 on.
+constexpr double costRoot(double v) {
+  double root = v;
+  for (int i = 0; i < 40; ++i)
+    root = (root + v / root) / 2;
+  return root;
+}
+
+/// Clocks of a step of a swapped tile of codes. Products, and what reads and
+/// writes LDS, hide what decodes as long as one is much longer than the other.
+constexpr double swappedCodesStep(const Target &target, const GemmTile &tile,
+                                  const GemmShapeClass &shape) {
+  using C = Sm90Calibration;
+  double decoding =
+      shape.streamedBits == 4
+          ? shape.powersOfCodes ? C::kDecodedPowers : C::kDecodedNibbles
+      : shape.scaled ? C::kWidenedBytes
+                     : C::kDecodedBytes;
+  if (tile.bn <= 64)
+    decoding *= C::kDecodedHalf;
+  if (swappedDecoders(tile) > 1)
+    decoding *= C::kDecodedInTurn;
+  // Instructions of 16 of k read rows of both operands; codes are written, read
+  // and written again as 16 bits.
+  double products = 2.0 * tile.bm * tile.wn;
+  double read = tile.bk / 16 * tile.wn * (64.0 + tile.bm) * 32;
+  double written = tile.bm * double(kBulkRowBytes) +
+                   tile.bn * tile.bk * (2 * shape.streamedBits / 8.0 + 2);
+  double lds = (read + written) / (target.ldsBytesPerClock * C::kDecodedLds);
+  double longest = costMax(products, lds);
+  return costRoot(longest * longest + decoding * decoding);
+}
+
 /// Codes in a swapped tile: rounds of clusters, of which each lasts as long as
-/// decoding and products, or as the bytes from memory and the L2 cache.
+/// its steps, or as the bytes from memory and the L2 cache.
 constexpr double swappedCodesMicroseconds(const Target &target,
                                           const GemmTile &tile,
                                           const GemmShapeClass &shape,
@@ -269,10 +302,7 @@ constexpr double swappedCodesMicroseconds(const Target &target,
   using C = Sm90Calibration;
   Bulk16Rounds of = bulk16Rounds(target, tile, shape, size);
   double steps = ceilDiv(ceilDiv(double(size.k), tile.bk), tile.cluster);
-  double decoding =
-      shape.streamedBits == 8 ? C::kDecodedBytes : C::kDecodedNibbles;
-  double step = decoding * (1 + C::kDecodedSecond * (tile.wn - 1)) +
-                C::kDecodedRow * tile.bm;
+  double step = swappedCodesStep(target, tile, shape);
   double compute =
       of.rounds * (steps * step + C::kDecodedEnd * tile.bm) / kSwapped16.clocks;
   double rows = tile.bm + tile.bn * shape.streamedBits / 16.0;

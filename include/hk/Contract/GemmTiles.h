@@ -127,11 +127,14 @@ constexpr GemmTileRow swapped(int32_t bm, int32_t bn, int32_t stages,
           false, false, false,         false, GemmLoop::Swapped, cluster};
 }
 
-/// The same for codes, whose rows of A come in boxes of kGroupBoxRows.
+/// The same for codes, which one warpgroup decodes, or two; rows of A come in
+/// boxes of kGroupBoxRows.
 constexpr GemmTileRow swappedOfCodes(int32_t bm, int32_t bn, int32_t stages,
-                                     int32_t cluster) {
+                                     int32_t cluster, int32_t decoders = 1) {
   GemmTileRow row = swapped(bm, bn, stages, cluster);
+  row.wm = 1 + decoders;
   row.onlyCodes = true;
+  row.scaled = bm <= (decoders == 1 || bn == 64 ? 128 : 64);
   return row;
 }
 
@@ -328,15 +331,19 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     swapped(200, 192, 4, 1),
     swapped(128, 192, 5, 4),
     swapped(176, 192, 4, 4),
-    swappedOfCodes(64, 64, 12, 1),
-    swappedOfCodes(64, 64, 12, 2),
-    swappedOfCodes(64, 64, 12, 4),
-    swappedOfCodes(128, 64, 8, 1),
-    swappedOfCodes(128, 64, 8, 2),
-    swappedOfCodes(128, 64, 8, 4),
-    swappedOfCodes(64, 128, 8, 1),
-    swappedOfCodes(128, 128, 6, 1),
-    swappedOfCodes(192, 128, 5, 1),
+    swappedOfCodes(64, 64, 10, 1),
+    swappedOfCodes(64, 64, 10, 2),
+    swappedOfCodes(128, 64, 7, 1),
+    swappedOfCodes(128, 64, 7, 2),
+    swappedOfCodes(256, 64, 4, 1),
+    swappedOfCodes(256, 64, 4, 2),
+    swappedOfCodes(64, 128, 6, 1),
+    swappedOfCodes(96, 128, 5, 1),
+    swappedOfCodes(128, 128, 5, 1),
+    swappedOfCodes(160, 128, 4, 1),
+    swappedOfCodes(192, 128, 4, 1),
+    swappedOfCodes(256, 128, 3, 1),
+    swappedOfCodes(128, 128, 5, 2),
     warpSpecialised(256, 5, false, 5, /*groups=*/1),
     warpSpecialised(256, 5, false, 1, /*groups=*/1),
     warpSpecialised(128, 8, true, 1, /*groups=*/1),
@@ -502,8 +509,11 @@ constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
     return 1;
   int32_t waves = tile.wm * tile.wn;
   // Warpgroups, and one that copies.
-  if (tile.loop == GemmLoop::WarpSpecialised || tile.loop == GemmLoop::Swapped)
+  if (tile.loop == GemmLoop::WarpSpecialised)
     waves = (waves + 1) * kGroupWarps;
+  // Those that multiply, and one that copies or some that decode.
+  if (tile.loop == GemmLoop::Swapped)
+    waves = (tile.wn + (tile.wm > 1 ? tile.wm - 1 : 1)) * kGroupWarps;
   if (tile.loop == GemmLoop::Skinny && !isGroupedSkinny(tile))
     waves = waves * kGroupWarps + 1;
   if (tile.loop == GemmLoop::SkinnyCodes)
@@ -646,8 +656,8 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
 constexpr bool swappedFits(const GemmTileRow &row,
                            const GemmShapeClass &shape) {
   if (shape.streamedBits != 0)
-    return row.onlyCodes && !shape.scaled && !shape.pair && shape.group == 0 &&
-           shape.streamedGroup % kDecodedDepth == 0;
+    return row.onlyCodes && (row.scaled || !shape.scaled) && !shape.pair &&
+           shape.group == 0 && shape.streamedGroup % kDecodedDepth == 0;
   return !row.onlyCodes && shape.bulk && info(shape.operand).bits == 16 &&
          !shape.grouped && !shape.scaled && !shape.pair && !shape.columnsOfB &&
          shape.group == 0;

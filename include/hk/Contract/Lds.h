@@ -192,12 +192,25 @@ inline constexpr int32_t kSwappedRows = 16;
 inline constexpr int32_t kSwappedSlabBytes =
     kSwappedRows * (16 + kSwappedPad) * 4;
 
-/// Room to align, the stages with two barriers each, a slab per multiplying
-/// warp.
+/// Warpgroups that decode B, and boxes of codes that a block has room for:
+/// beside few rows of A a box is soon read.
+constexpr int32_t swappedDecoders(const GemmTile &tile) { return tile.wm - 1; }
+constexpr int32_t swappedCodesPlaces(const GemmTile &tile) {
+  return swappedDecoders(tile) == 0 ? 0
+         : tile.bm <= 64            ? 4
+         : tile.bm <= 192           ? 3
+                                    : 2;
+}
+
+/// Room to align, the stages and boxes of codes with two barriers each, a slab
+/// per multiplying warp.
 constexpr int64_t swappedLds(const GemmTile &tile) {
   int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
-  return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
-                ldsAdd(ldsMul(tile.wn, kGroupWarps, kSwappedSlabBytes), 8));
+  int64_t codes =
+      ldsMul(swappedCodesPlaces(tile), ldsMul(tile.bn, kBulkRowBytes) + 2 * 8);
+  return ldsAdd(
+      ldsAdd(ldsAdd(kBulkAlignment, codes), ldsMul(tile.stages, stage + 2 * 8)),
+      ldsAdd(ldsMul(tile.wn, kGroupWarps, kSwappedSlabBytes), 8));
 }
 
 /// Whether a tile of Skinny is of groups: rows of B come from memory straight

@@ -48,10 +48,11 @@ constexpr RowRange kSm90Ranges[] = {
 constexpr RowRange kSm90OtherRanges[] = {
     {8, 1},    {16, 16},   {32, 32},          {64, 64},
     {128, 96}, {512, 384}, {kUnbounded, 4096}};
-/// Rows of A of codes come in tiles of 64, 128 and 192.
+/// Rows of A of codes come in tiles of 64 to 256.
 constexpr RowRange kSm90CodesRanges[] = {
-    {8, 1},     {16, 16},   {32, 32},   {64, 64},          {96, 96},
-    {128, 128}, {256, 256}, {512, 384}, {kUnbounded, 4096}};
+    {8, 1},     {16, 16},   {32, 32},     {64, 64},
+    {96, 96},   {128, 128}, {192, 192},   {256, 256},
+    {384, 384}, {512, 512}, {1024, 1024}, {kUnbounded, 4096}};
 /// A token or some: its experts are few, and so are their tiles.
 constexpr int64_t kFewProducts[] = {1, 2, 4, 8, 32};
 /// Cells of registers are bound by the unit with most of them.

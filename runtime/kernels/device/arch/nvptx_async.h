@@ -386,12 +386,13 @@ template <int COUNT> HK_DEV void takeRegisters() {
 template <int COUNT> HK_DEV void giveRegisters() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
 }
-/// What each of `groups` warpgroups may take where one more keeps `own`, of a
-/// block that has a unit to itself. More would be waited for for ever.
-constexpr int registersBeside(int own, int groups) {
+/// What each of `groups` warpgroups may take where `others` more keep `own`
+/// together, of a block that has a unit to itself. More would be waited for for
+/// ever.
+constexpr int registersBeside(int own, int groups, int others = 1) {
   constexpr int all = 65536, step = 8, threadsOfGroup = 128;
-  int each = all / ((groups + 1) * threadsOfGroup) / step * step;
-  return ((groups + 1) * each - own) / groups / step * step;
+  int each = all / ((groups + others) * threadsOfGroup) / step * step;
+  return ((groups + others) * each - own) / groups / step * step;
 }
 
 } // namespace hk

@@ -205,7 +205,7 @@ template <DType D, int KEYS, int DEPTH, int PARTS = 1> struct RowScoreChain {
 /// D[64, N] += A[64, DEPTH] * B[N, DEPTH]^T, A in registers, of 128 bytes of
 /// the rows of B in LDS those from a descriptor on.
 template <DType D, int N, int DEPTH> struct RowChain {
-  static_assert(info(D).bits == 16 && (DEPTH == 32 || DEPTH == 64));
+  static_assert(info(D).bits == 16 && DEPTH == 32);
   static constexpr int kWords = DEPTH / 4;
   static constexpr auto kText =
       detail::rowScoreText(detail::ProductTypes<D>::kText, N,
@@ -216,21 +216,15 @@ template <DType D, int N, int DEPTH> struct RowChain {
 #define HK_OUT(i) "+f"(d[i])
 #define HK_IN(i) "r"(a[i])
 #define HK_CHAIN(n, accumulators)                                              \
-  if constexpr (N == n && kWords == 8)                                         \
-    asm volatile((kText)                                                       \
-                 : HK_LIST##accumulators(HK_OUT, 0)                            \
-                 : HK_LIST8(HK_IN, 0), "l"(b)                                  \
-                 : "memory");                                                  \
-  else if constexpr (N == n)                                                   \
+  if constexpr (N == n)                                                        \
   asm volatile((kText)                                                         \
                : HK_LIST##accumulators(HK_OUT, 0)                              \
-               : HK_LIST16(HK_IN, 0), "l"(b)                                   \
+               : HK_LIST8(HK_IN, 0), "l"(b)                                    \
                : "memory")
-    static_assert(N == 64 || N == 128 || N == 160 || N == 192);
+    static_assert(N == 64 || N == 128 || N == 160);
     HK_CHAIN(64, 32);
     HK_CHAIN(128, 64);
     HK_CHAIN(160, 80);
-    HK_CHAIN(192, 96);
 #undef HK_CHAIN
 #undef HK_IN
 #undef HK_OUT

@@ -1,22 +1,20 @@
-//===- decoded_rows.h - Rows of codes as an operand of wgmma -*- C++ -*-===//
+//===- decoded_rows.h - Codes decoded for warpgroups that multiply -*- C++
+//-*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The instruction takes its 64 rows from registers, so codes of 4 or 8 bits lie
-// in LDS as they lie in memory, and who multiplies them widens them there. What
-// they are decoded with comes from memory, for the two rows of a lane and the
-// next 64 of k (or 32), whether it changes or not: in a loop with branches
-// ptxas has every product waited for that is still under way (its note C7513).
+// Codes of 4 or 8 bits lie in LDS as they lie in memory, a row of 128 bytes for
+// each row of B. Warpgroups that do not multiply widen them into the stages, as
+// the copy engine would have brought rows of 16 bits, so the loop that
+// multiplies is that of such rows. Codes of a tile are decoded once for all of
+// its rows of A.
 //
-//   CodesLoader<Config>   asks the copy engine for rows of A and for codes
-//   DecodedRows<Config>   what a lane multiplies of the codes of its two rows
-//
-// A stage has 64 of k of A. The codes of as many stages as fit in a row of 128
-// bytes come with the first of them: that A's stage is free again tells that
-// the codes of as many rounds ago have been read.
+//   RowsDecoder<Config>   fills the stages: a thread decodes a row of B, or a
+//                         part of it, a warp asks for its share of A, and one
+//                         for codes, some boxes ahead
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,53 +26,63 @@
 
 namespace hk {
 
-/// Stages whose codes come together, and the place in LDS that has them.
-template <class Config> struct CodesRing {
-  static constexpr int kTogether =
-      kBulkRowBytes * 8 / info(Config::P::B::kMem).bits / Config::T.bk;
-  u32 place = Config::kStages - 1;
+/// Boxes of codes, of which each has those of kTogether stages; of a pair a box
+/// for each half.
+template <class Config> struct CodesBoxes {
+  static constexpr int kBits = info(Config::P::B::kMem).bits;
+  /// Elements of k.
+  static constexpr int kDepth = kBulkRowBytes * 8 / kBits;
+  static constexpr int kTogether = kDepth / Config::T.bk;
+  static constexpr int kHalves = Config::P::kPair ? 2 : 1;
+  static constexpr int kBytes = Config::kBytesB / kHalves;
+  using Ring = StageRing<Config::kPlaces>;
 
-  /// Whether step `step` of a tile is the first of its codes.
-  HK_MEM bool enter(int step) {
-    if (step % kTogether != 0)
-      return false;
-    place = place + 1 == Config::kStages ? 0 : place + 1;
-    return true;
+  /// Rows of codes are counted in bytes.
+  HK_MEM static BoxPlace placeOf(const WarpPlace &at, int step) {
+    return {(at.k0 + step * Config::T.bk) / 8 * kBits, at.col, 0};
   }
 };
 
-/// As BulkLoader; boxes of A that have no row are not asked for.
-template <class Config> struct CodesLoader {
-  using P = typename Config::P;
-  static constexpr int kArrivals = 1, kRegisters = 24;
-  static constexpr int kBits = info(P::B::kMem).bits;
+/// Which boxes of codes are next, of all tiles of the block.
+template <class Config, class Tiles> class CodesAhead {
+  using Boxes = CodesBoxes<Config>;
 
-  const TensorMap *maps;
+public:
+  HK_MEM CodesAhead(const Tiles &all, const TensorMap &map,
+                    const typename Config::Layout &lds, const GemmArgs &args)
+      : tiles(all), map(map), lds(lds), columns(int(args.n)),
+        any(tiles.take(at)) {}
+
+  /// Asks for the next box, as soon as its place has been read.
+  HK_MEM void ask() {
+    while (any && step >= at.steps) {
+      any = tiles.take(at);
+      step = 0;
+    }
+    if (!any)
+      return;
+    // The first round finds all places empty.
+    lds.codesRead(ring.stage).wait(ring.phase ^ 1);
+    LdsBarrier full = lds.codesFull(ring.stage);
+    full.expect(u32(Config::kBytesB));
+    BoxPlace place = Boxes::placeOf(at, step);
+    HK_UNROLL for (int half = 0; half < Boxes::kHalves; ++half) {
+      loadBox(lds.codes(ring.stage) + u32(half * Boxes::kBytes), map, full,
+              place, Config::keepOfB(at));
+      place.row += columns;
+    }
+    ring.advance();
+    step += Boxes::kTogether;
+  }
+
+private:
+  Tiles tiles;
+  const TensorMap &map;
   typename Config::Layout lds;
-  CodesRing<Config> codes;
-
-  HK_MEM CodesLoader(const TensorMap *maps, const typename Config::Layout &lds,
-                     u32, const GemmArgs &)
-      : maps(maps), lds(lds) {}
-
-  /// Rows of codes are counted in bytes.
-  HK_MEM static BoxPlace placeOfCodes(const WarpPlace &at, int step) {
-    return {(at.k0 + step * Config::T.bk) / 8 * kBits, at.col, 0};
-  }
-  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) {
-    LdsBarrier full = lds.full(stage);
-    int boxes = boxesOf(at, Config::kBoxesA);
-    bool first = codes.enter(step);
-    constexpr int kBytes = kGroupBoxRows * Config::kRow;
-    full.expect(u32(boxes * kBytes + (first ? Config::kBytesB : 0)));
-    if (first)
-      loadBox(lds.stageB(codes.place), maps[1], full, placeOfCodes(at, step),
-              Config::keepOfB(at));
-    for (int i = 0; i < boxes; ++i)
-      loadBox(
-          lds.stageA(stage) + u32(i * kBytes), maps[0], full,
-          BoxPlace{at.k0 + step * Config::T.bk, at.row + i * kGroupBoxRows, 0});
-  }
+  typename Tiles::Place at;
+  int columns, step = 0;
+  bool any;
+  typename Boxes::Ring ring;
 };
 
 /// What decodes the codes of a group of k of a row: words of memory, and
@@ -169,89 +177,209 @@ private:
   }
 };
 
-template <class Config> class DecodedRows {
+/// A thread of the warpgroups that decode.
+template <class Config> class RowsDecoder {
   using P = typename Config::P;
+  using Boxes = CodesBoxes<Config>;
   using Decoder = GroupDecoder<P>;
   using Words = typename Decoder::Words;
-  static constexpr int kDepth = kDecodedDepth;
-  /// How often words are read, in elements of k; 0: once.
-  static constexpr int kEach = Decoder::kDepth == 0        ? 0
-                               : Decoder::kDepth % 64 == 0 ? 64
-                                                           : 32;
-  /// Words of codes of a row that a lane reads for them.
-  static constexpr int kLoads = Decoder::kNibbles ? 1 : 4;
-  using Scale = decltype(Decoder::decoder(Words(), 0, true));
+  static constexpr int kDepth = Config::T.bk, kTogether = Boxes::kTogether;
+  /// Threads that share a row of a stage; elements of k of each.
+  static constexpr int kParts = kWarpgroup / Config::T.bn;
+  static constexpr int kOwn = kDepth / kParts;
+  /// Elements of k that 16 bytes are codes of, and such pieces.
+  static constexpr int kPiece = 128 / Boxes::kBits, kPieces = kOwn / kPiece;
+  static_assert(Config::T.bn * kParts == kWarpgroup &&
+                kPieces * kPiece == kOwn);
+
+  /// Elements of k of a box that are decoded with the same words.
+  static constexpr int kEach = [] {
+    int each = Boxes::kDepth;
+    while (Decoder::kDepth % each != 0)
+      each /= 2;
+    return each;
+  }();
+  static_assert(kEach >= kDecodedDepth);
+  /// Words of a stage, where it has several; and of a box, for one thread.
+  static constexpr int kOfStage = kEach < kOwn ? kOwn / kEach : 1;
+  static constexpr int kWords =
+      kEach < kDepth ? kTogether * kOfStage : Boxes::kDepth / kEach;
+  struct WordsOfBox {
+    Words of[kWords];
+  };
 
 public:
-  /// `row`: the warp's first in the tile.
-  HK_MEM DecodedRows(const GemmArgs &args, const WarpPlace &at, int row)
-      : args(args), row(row + laneId() / 4), k(at.k0) {
-    u32 last = u32(args.n) - 1, first = u32(at.col + this->row);
-    rows[0] = first < last ? first : last;
-    rows[1] = first + 8 < last ? first + 8 : last;
-    readNext(k);
-    HK_UNROLL for (int r = 0; r < 2; ++r) now[r] = next[r];
-  }
+  /// Warps, which fill a stage together; warpgroups have stages in turn.
+  static constexpr int kArrivals = kGroupWarps;
+  static constexpr int kRegisters = Config::kDecoders > 1 ? 96 : 120;
 
-  /// Of two rows: the lane's eight of 32 codes, as they lie in LDS, and what
-  /// decodes them.
-  struct Chunk {
-    u32 codes[2][kLoads];
-    Scale low[2], high[2];
-  };
-  /// Of the next 32 of k, chunk `chunk` of a row of codes at `codes`.
-  HK_MEM Chunk read(u32 codes, int chunk, int half) {
-    if (kEach == 32 || (kEach == 64 && half == 0)) {
-      HK_UNROLL for (int r = 0; r < 2; ++r) now[r] = next[r];
-      readNext(k + kEach);
-    }
-    int inWord = half;
-    bool low = k < args.k, high = k + 16 < args.k;
-    Chunk own = {{},
-                 {Decoder::decoder(now[0], inWord, low),
-                  Decoder::decoder(now[1], inWord, low)},
-                 {Decoder::decoder(now[0], inWord, high),
-                  Decoder::decoder(now[1], inWord, high)}};
-    HK_UNROLL for (int r = 0; r < 2; ++r) readRow(codes, chunk, r, own);
-    k += kDepth;
-    return own;
-  }
-  /// Element i of a register is one of k.
-  HK_MEM static void decode(const Chunk &own, u32 *words) {
-    u32 pick = laneId() % 2 == 0 ? 0x4410 : 0x4432;
-    HK_UNROLL for (int r = 0; r < 2; ++r)
-        HK_UNROLL for (u32 m = 0; m < 4; ++m) {
-      u32 &word = words[m / 2 * 4 + m % 2 * 2 + u32(r)];
-      const Scale &scale = m < 2 ? own.low[r] : own.high[r];
-      if constexpr (Decoder::kNibbles)
-        word = nibbles(own.low[r], own.codes[r][0], m);
-      else
-        word = scale.pair(__nvvm_prmt(own.codes[r][m], 0, pick), 0);
+  /// `thread`: of those that decode.
+  HK_MEM RowsDecoder(const TensorMap *maps, const typename Config::Layout &lds,
+                     int thread, const GemmArgs &args)
+      : args(args), maps(maps), lds(lds), group(thread / kWarpgroup),
+        warp(thread % kWarpgroup / kWave), row(thread % Config::T.bn),
+        part(thread % kWarpgroup / Config::T.bn) {}
+
+  /// Fills the stages of all tiles.
+  template <class Tiles> HK_MEM void run(Tiles &tiles) {
+    CodesAhead<Config, Tiles> ahead(tiles, maps[1], lds, args);
+    if (asksForCodes())
+      for (int i = 1; i < Config::kPlaces; ++i)
+        ahead.ask();
+    bool first = true;
+    for (typename Tiles::Place at; tiles.take(at);) {
+      if (first)
+        askFirst(at);
+      first = false;
+      tile(at, !tiles.any(), ahead);
     }
   }
 
 private:
-  /// The words of element `from` of k, or of the last.
-  HK_MEM void readNext(int from) {
-    constexpr int depth = Decoder::kDepth == 0 ? 1 : Decoder::kDepth;
-    int last = int(args.k) - 1;
-    int group = Decoder::kDepth == 0 ? 0 : (from < last ? from : last) / depth;
-    HK_UNROLL for (int r = 0; r < 2; ++r) next[r] =
-        Decoder::read(args, rows[r], group);
+  /// The next kernel begins when this many stages are still to be filled;
+  /// earlier, what that one asks for would take the place of its own.
+  static constexpr int kTail = 6;
+
+  template <class Ahead>
+  HK_MEM void tile(const WarpPlace &at, bool isLast, Ahead &ahead) {
+    u32 last = u32(args.n) - 1, own = u32(at.col + row % P::kCols);
+    own = (own < last ? own : last) + u32(row / P::kCols) * u32(args.n);
+    WordsOfBox next = read(own, at.k0);
+    HK_NO_UNROLL for (int step = 0; step < at.steps; step += kTogether) {
+      if (asksForCodes()) {
+        ahead.ask();
+        if (isLast && step + kTogether + kTail > at.steps)
+          letNextBegin();
+      }
+      WordsOfBox now = next;
+      // Asked for a box ahead.
+      if constexpr (Decoder::kDepth != 0)
+        next = read(own, at.k0 + (step + kTogether) * kDepth);
+      lds.codesFull(codes.stage).wait(codes.phase);
+      HK_UNROLL for (int i = 0; i < kTogether; ++i) if (step + i < at.steps) {
+        if (isOwn())
+          fill(at, step + i, i, now);
+        advance();
+      }
+      waveBarrier();
+      lds.codesRead(codes.stage).template arriveEverywhere<1>();
+      codes.advance();
+    }
   }
-  HK_MEM void readRow(u32 codes, int chunk, int r, Chunk &own) const {
-    int at = row + r * 8, c = laneId() % 4;
+
+  HK_MEM bool asksForCodes() const {
+    return group + warp == 0 && laneId() == 0;
+  }
+  /// Whether the next stage is one of the warpgroup's.
+  HK_MEM bool isOwn() const { return Config::kDecoders == 1 || turn == group; }
+  HK_MEM void advance() {
+    turn = turn + 1 == Config::kDecoders ? 0 : turn + 1;
+    early = early > 0 ? early - 1 : 0;
+    ring.advance();
+  }
+
+  /// Asks for A of the first stages, which nobody has to have read.
+  HK_MEM void askFirst(const WarpPlace &at) {
+    early = at.steps < Config::kStages ? at.steps : Config::kStages;
+    for (int step = group; step < early; step += Config::kDecoders)
+      askRows(at, step, u32(step));
+  }
+  /// Boxes of A that have no row are not asked for; a warp asks for every
+  /// kArrivals-th.
+  static constexpr int kBoxBytes = kGroupBoxRows * Config::kRow;
+  HK_MEM void askRows(const WarpPlace &at, int step, u32 stage) const {
+    constexpr int most = (Config::kBoxesA + kArrivals - 1) / kArrivals;
+    int boxes = boxesOf(at, Config::kBoxesA);
+    if (laneId() == 0)
+      HK_UNROLL for (int i = 0; i < most; ++i) {
+        int box = warp + i * kArrivals;
+        if (box < boxes)
+          loadBox(
+              lds.stageA(stage) + u32(box * kBoxBytes), maps[0],
+              lds.full(stage),
+              BoxPlace{at.k0 + step * kDepth, at.row + box * kGroupBoxRows, 0});
+      }
+  }
+  /// The warp has done its share of a stage, but for the bytes it has asked
+  /// for.
+  HK_MEM void arrive(const WarpPlace &at) const {
+    int boxes = boxesOf(at, Config::kBoxesA);
+    int own = (boxes - warp + kArrivals - 1) / kArrivals;
+    if (laneId() == 0)
+      lds.full(ring.stage).expect(u32((own > 0 ? own : 0) * kBoxBytes));
+  }
+
+  /// The words of the box from element `k` on.
+  HK_MEM WordsOfBox read(u32 row, int k) const {
+    constexpr int depth = Decoder::kDepth == 0 ? 1 : Decoder::kDepth;
+    WordsOfBox words;
+    HK_UNROLL for (int w = 0; w < kWords; ++w) {
+      int from = k;
+      if constexpr (kEach < kDepth)
+        from += w / kOfStage * kDepth + part * kOwn + w % kOfStage * kEach;
+      else
+        from += w * kEach;
+      int last = int(args.k) - 1;
+      int group =
+          Decoder::kDepth == 0 ? 0 : (from < last ? from : last) / depth;
+      words.of[w] = Decoder::read(args, row, group);
+    }
+    return words;
+  }
+
+  /// Fills the next stage, of which the box has the codes as its stage i.
+  HK_MEM void fill(const WarpPlace &at, int step, int i,
+                   const WordsOfBox &words) {
+    u32 turn = u32(row % 8),
+        from = lds.codes(codes.stage) + u32(row * Config::kRow);
+    u32x4 pieces[kPieces];
     // As the engine permutes 16 bytes of a row of 128.
-    u32 from = codes + u32(at * Config::kRow), turn = u32(at % 8);
-    if constexpr (Decoder::kNibbles) {
-      u32x4 w = loadLds16(from + ((u32(chunk) ^ turn) * 16));
-      u32 of = u32(c) | u32(c + 4) << 4;
-      own.codes[r][0] = __nvvm_prmt(__nvvm_prmt(w[0], w[1], of),
-                                    __nvvm_prmt(w[2], w[3], of), 0x5410);
-    } else {
-      HK_UNROLL for (u32 m = 0; m < 4; ++m) own.codes[r][m] =
-          loadLds4(from + ((u32(chunk * 2) + m / 2) ^ turn) * 16 +
-                   (m % 2 * 2 + u32(c / 2)) * 4);
+    HK_UNROLL for (int j = 0; j < kPieces; ++j) pieces[j] = loadLds16(
+        from + ((u32((i * kParts + part) * kPieces + j) ^ turn) * 16));
+    // The first round finds all stages empty.
+    lds.empty(ring.stage).wait(ring.phase ^ 1);
+    if (early == 0)
+      askRows(at, step, ring.stage);
+    int left = int(args.k) - at.k0 - step * kDepth;
+    u32 to = lds.stageB(ring.stage) + u32(rowOfStage() * Config::kRow);
+    HK_UNROLL for (int j = 0; j < kPieces; ++j) {
+      int first = part * kOwn + j * kPiece, inStage = j * kPiece;
+      int w =
+          kEach < kDepth ? i * kOfStage + inStage / kEach : i * kDepth / kEach;
+      u32 out[kPiece / 2];
+      if (first < left)
+        widen(words.of[w], first / kDecodedDepth % 2, pieces[j], out);
+      else
+        HK_UNROLL for (auto &pair : out) pair = 0;
+      HK_UNROLL for (int c = 0; c < kPiece / 8; ++c)
+          storeLds16(to + ((u32(first / 8 + c) ^ turn) * 16),
+                     bitCast<f32x4>(u32x4{out[c * 4], out[c * 4 + 1],
+                                          out[c * 4 + 2], out[c * 4 + 3]}));
+    }
+    publishToCopies();
+    waveBarrier();
+    arrive(at);
+  }
+  /// Of a pair eight rows of each half are neighbours, so that both halves of a
+  /// result are a lane's own.
+  HK_MEM int rowOfStage() const {
+    if (!P::kPair)
+      return row;
+    int column = row % P::kCols;
+    return column / 8 * 16 + row / P::kCols * 8 + column % 8;
+  }
+
+  /// Pairs of neighbours along k. `chunk`: of 32 of k, within its words.
+  HK_MEM static void widen(const Words &words, int chunk, u32x4 codes,
+                           u32 (&out)[kPiece / 2]) {
+    auto scale = Decoder::decoder(words, chunk, true);
+    HK_UNROLL for (u32 i = 0; i < 4; ++i) {
+      if constexpr (Decoder::kNibbles)
+        HK_UNROLL for (u32 m = 0; m < 4; ++m) out[i * 4 + m] =
+            nibbles(scale, codes[i], m);
+      else
+        HK_UNROLL for (u32 m = 0; m < 2; ++m) out[i * 2 + m] =
+            scale.pair(codes[i], int(m));
     }
   }
   /// Both codes of byte m.
@@ -270,9 +398,13 @@ private:
   }
 
   const GemmArgs &args;
-  u32 rows[2];
-  int row, k;
-  Words now[2], next[2];
+  const TensorMap *maps;
+  typename Config::Layout lds;
+  int group, warp, row, part, turn = 0;
+  /// Stages whose rows of A have been asked for.
+  int early = 0;
+  typename Boxes::Ring codes;
+  typename Config::Ring ring;
 };
 
 } // namespace hk

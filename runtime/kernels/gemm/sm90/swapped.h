@@ -15,7 +15,9 @@
 // send each other their sums, which are added in a fixed order. Such blocks
 // take one tile; others stay and take one after the other.
 //
-// Codes of B are decoded where they are multiplied (decoded_rows.h).
+// Codes of B are decoded into the stages by those that fill them
+// (decoded_rows.h). Their sums may have scales along k: stages of 128 of k are
+// summed in the instruction, and those sums in f32 registers.
 //
 // The first rows of B are asked for in the L2 cache before the kernel in front
 // has ended, which can change no value; those that one tile reads leave the
@@ -34,7 +36,6 @@
 #ifndef HK_KERNELS_GEMM_SM90_SWAPPED_H
 #define HK_KERNELS_GEMM_SM90_SWAPPED_H
 
-#include "kernels/device/tile/wgmma_chain.h"
 #include "kernels/gemm/schedule.h"
 #include "kernels/gemm/sm90/accumulate.h"
 #include "kernels/gemm/sm90/decoded_rows.h"
@@ -53,9 +54,12 @@ template <class Problem, int Cluster, bool SharedB> struct SwappedTileConfig {
   static constexpr int kCluster = Cluster, kStages = T.stages;
   static constexpr OneMatrix kOne = SharedB ? OneMatrix::OfB : OneMatrix::None;
   static constexpr int kSharersOfA = 1, kSharersOfB = 1;
-  /// Warpgroups that multiply, 64 rows of B each; one more copies.
-  static constexpr int kGroups = T.wn;
-  static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
+  /// Warpgroups that multiply, 64 rows of B each; one copies, or some decode.
+  static constexpr int kGroups = T.wn, kDecoders = swappedDecoders(T);
+  static constexpr int kFilling = kDecoders > 0 ? kDecoders : 1;
+  static constexpr int kThreads = (kGroups + kFilling) * kWarpgroup;
+  /// Boxes of codes.
+  static constexpr int kPlaces = swappedCodesPlaces(T);
   static constexpr int kRow = kBulkRowBytes;
   static constexpr int kBytesA = T.bm * kRow, kBytesB = T.bn * kRow;
   static constexpr int kStageBytes = kBytesA + kBytesB;
@@ -63,11 +67,13 @@ template <class Problem, int Cluster, bool SharedB> struct SwappedTileConfig {
   static constexpr i64 kLds = gemmLds(kTarget, T, D);
   /// Whether B is of codes.
   static constexpr bool kDecodes = P::B::kMem != D;
-  static_assert(!kDecodes || (T.splitK == 1 && T.bm % kGroupBoxRows == 0));
+  static_assert(kDecodes == (kDecoders > 0) &&
+                (!kDecodes || (T.splitK == 1 && T.bm % kGroupBoxRows == 0)));
   static_assert(T.bk * info(D).bits == kRow * 8 && T.bn == 64 * kGroups &&
-                T.wm == 1 && T.bm % 8 == 0 && P::A::kKContiguous &&
-                P::B::kKContiguous && P::A::kMem == D && !P::kPair &&
-                P::kScale == KScale::None);
+                T.bm % 8 == 0 && P::A::kKContiguous && P::B::kKContiguous &&
+                P::A::kMem == D && (!P::kPair || kDecodes) &&
+                (P::kScale == KScale::None ||
+                 (P::kScale == KScale::B && kDecodes)));
   using Product = WarpgroupProduct<D, T.bm>;
   using Ring = StageRing<kStages>;
 
@@ -78,16 +84,19 @@ template <class Problem, int Cluster, bool SharedB> struct SwappedTileConfig {
 
   using Shared = ClusterShared<Cluster, kLds>;
 
-  /// Addresses in LDS: stages (B, then A), a slab for each warp that
-  /// multiplies, barriers.
+  /// Addresses in LDS: stages (B, then A), boxes of codes, a slab for each
+  /// warp that multiplies, barriers.
   struct Layout {
     u32 base;
 
     HK_MEM explicit Layout(const Shared &lds) : base(bulkBase(lds.bytes)) {}
     HK_MEM u32 stageB(u32 stage) const { return base + stage * kStageBytes; }
     HK_MEM u32 stageA(u32 stage) const { return stageB(stage) + kBytesB; }
+    HK_MEM u32 codes(u32 place) const {
+      return base + kStages * kStageBytes + place * kBytesB;
+    }
     HK_MEM u32 slab(int warp) const {
-      return base + kStages * kStageBytes + warp * kSwappedSlabBytes;
+      return codes(kPlaces) + u32(warp * kSwappedSlabBytes);
     }
     /// A stage has been filled; every consumer of the cluster has read it.
     HK_MEM LdsBarrier full(u32 stage) const { return {bars() + stage * 8}; }
@@ -97,6 +106,13 @@ template <class Problem, int Cluster, bool SharedB> struct SwappedTileConfig {
 
     /// All parts that this block adds have come.
     HK_MEM LdsBarrier done() const { return {bars() + 2 * kStages * 8}; }
+    /// Codes have come; they have been decoded.
+    HK_MEM LdsBarrier codesFull(u32 place) const {
+      return {done().at + 8 + place * 8};
+    }
+    HK_MEM LdsBarrier codesRead(u32 place) const {
+      return codesFull(kPlaces + place);
+    }
 
   private:
     HK_MEM u32 bars() const { return slab(kGroups * 4); }
@@ -109,7 +125,7 @@ struct SwappedOperands {
   using Loader = BulkLoader<Config>;
 };
 template <class Config> struct SwappedOperands<Config, true> {
-  using Loader = CodesLoader<Config>;
+  using Loader = RowsDecoder<Config>;
 };
 
 template <class Problem, int Cluster, bool SharedB> struct Swapped {
@@ -121,11 +137,14 @@ template <class Problem, int Cluster, bool SharedB> struct Swapped {
   using Registers = typename Product::Registers;
   using Acc = typename P::Acc;
   using Ring = typename Config::Ring;
-  using CodesTurn = Turns<Config, Config::kDecodes>;
   static constexpr int kThreads = Config::kThreads;
   static constexpr GemmTile T = Config::T;
   using Loader = typename SwappedOperands<Config>::Loader;
   static constexpr bool kSharesK = Cluster > 1;
+  /// Elements of k that are summed in the instruction before anything else is
+  /// done with them; a tile has whole ones, with zeros behind the end.
+  static constexpr int kSummed = P::kScaleB ? kBlockScaleB.depth : T.bk;
+  using Turn = Turns<Config>;
   /// The next kernel begins when this many stages are still to be asked for.
   static constexpr int kTail = 6;
   /// Whether a block may have no k.
@@ -137,21 +156,21 @@ template <class Problem, int Cluster, bool SharedB> struct Swapped {
     return left < kSwappedRows / 2 ? left : kSwappedRows / 2;
   }
 
-  /// A tile whose first rows may be those of the one before it, which stores
-  /// them: `first` is the first of its own.
-  struct Place : WarpPlace {
-    int first;
-  };
-
   /// Which tiles the block takes.
   struct Tiles {
+    /// A tile whose first rows may be those of the one before it, which stores
+    /// them: `first` is the first of its own.
+    struct Place : WarpPlace {
+      int first;
+    };
+
     PersistentSchedule schedule;
     const GemmArgs &args;
     u32 rank, next, stride;
 
     HK_MEM Tiles(const GemmArgs &args, u32 rank, u32 block)
         : schedule{u32((args.m + T.bm - 1) / T.bm),
-                   u32((args.n + T.bn - 1) / T.bn),
+                   u32((args.n + P::kCols - 1) / P::kCols),
                    u32(args.batches * T.splitK)},
           args(args), rank(rank), next(block / Cluster),
           stride(blockCountX() / Cluster) {}
@@ -162,17 +181,30 @@ template <class Problem, int Cluster, bool SharedB> struct Swapped {
       TileWork work = schedule.at(next);
       next += stride;
       KRange k = rangeOfK<P>(args, work.matrix);
-      int steps = int((k.end - k.begin + T.bk - 1) / T.bk);
-      int begin = steps * int(rank) / Cluster;
-      int end = steps * int(rank + 1) / Cluster;
+      int steps =
+          int((k.end - k.begin + kSummed - 1) / kSummed) * (kSummed / T.bk);
+      int begin = firstStep(steps, rank), end = firstStep(steps, rank + 1);
       int first = int(work.m * T.bm), rows = int(args.m);
       int full = rows < T.bm ? 0 : rows - T.bm;
       at = {{int(work.matrix), first < full ? first : full, rows,
-             int(work.n * T.bn), int(k.begin) + begin * T.bk, end - begin},
+             int(work.n * P::kCols), int(k.begin) + begin * T.bk, end - begin},
             first};
       return true;
     }
+
+  private:
+    /// Of a block of the cluster, where a box of codes begins.
+    HK_MEM static int firstStep(int steps, u32 rank) {
+      int first = steps * int(rank) / Cluster;
+      if constexpr (Config::kDecodes && Cluster > 1)
+        if (rank < Cluster)
+          return first / CodesBoxes<Config>::kTogether *
+                 CodesBoxes<Config>::kTogether;
+      return first;
+    }
   };
+
+  using Place = typename Tiles::Place;
 
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, const TensorMap *maps,
@@ -181,33 +213,43 @@ template <class Problem, int Cluster, bool SharedB> struct Swapped {
     Layout lds(shared);
     u32 rank = Cluster > 1 ? clusterRank() : 0;
     begin(maps, lds, rank);
-    Tiles tiles(args, rank, block.x);
     int group = threadId() / kWarpgroup;
     bool leads = threadId() == Config::kGroups * kWarpgroup;
     if (leads)
-      prefetch(tiles, maps[1], args);
+      prefetch(Tiles(args, rank, block.x), maps[1], args);
     waitForLast();
-    constexpr int own = Loader::kRegisters,
-                  others = registersBeside(own, Config::kGroups);
-    if (group == Config::kGroups) {
-      if constexpr (Config::kGroups > 1)
-        giveRegisters<own>();
-      if (leads)
-        produce(tiles, Loader(maps, lds, rank, args), lds);
-    } else {
-      if constexpr (Config::kGroups > 1)
-        takeRegisters<others>();
-      consume(tiles, args, lds, shared.bytes, group, rank, epilogue);
-    }
-    if constexpr (kSharesK) {
-      if (group == Config::kGroups) {
+    if (group >= Config::kGroups) {
+      Tiles tiles(args, rank, opaqueWord(block.x));
+      fill(tiles, maps, args, lds, rank);
+      if constexpr (kSharesK) {
         __nvvm_bar_warp_sync(~0u);
         clusterArriveRelaxed();
       }
+    } else {
+      if constexpr (Config::kGroups > 1)
+        takeRegisters<kOfProducts>();
+      Tiles tiles(args, rank, block.x);
+      consume(tiles, args, lds, shared.bytes, group, rank, epilogue);
     }
   }
 
 private:
+  /// Registers of a thread of those that multiply.
+  static constexpr int kOfProducts = registersBeside(
+      Config::kFilling * Loader::kRegisters, Config::kGroups, Config::kFilling);
+
+  /// Brings the operands, by one thread or with those that decode.
+  HK_MEM static void fill(Tiles &tiles, const TensorMap *maps,
+                          const GemmArgs &args, const Layout &lds, u32 rank) {
+    if constexpr (Config::kGroups > 1)
+      giveRegisters<Loader::kRegisters>();
+    int thread = threadId() - Config::kGroups * kWarpgroup;
+    if constexpr (Config::kDecodes)
+      Loader(maps, lds, thread, args).run(tiles);
+    else if (thread == 0)
+      produce(tiles, Loader(maps, lds, rank, args), lds);
+  }
+
   HK_MEM static void begin(const TensorMap *maps, const Layout &lds, u32 rank) {
     if (threadId() == 0) {
       maps[0].prefetch();
@@ -215,6 +257,11 @@ private:
       initStages<Config::kStages>(lds, Loader::kArrivals, Config::kGroups * 4);
       if constexpr (kSharesK)
         lds.done().init(1);
+      if constexpr (Config::kDecodes)
+        HK_UNROLL for (int place = 0; place < Config::kPlaces; ++place) {
+          lds.codesFull(place).init(1);
+          lds.codesRead(place).init(Config::kDecoders * kGroupWarps);
+        }
       publishBarriers();
       if constexpr (kSharesK)
         lds.done().expect((Cluster - 1) * bytesOf(rank));
@@ -233,8 +280,9 @@ private:
                                 : at.matrix;
     int ahead = at.steps < Config::kStages ? at.steps : Config::kStages;
     if constexpr (Config::kDecodes) {
-      for (int step = 0; step < ahead; step += CodesRing<Config>::kTogether)
-        prefetchBox(map, Loader::placeOfCodes(at, step));
+      using Boxes = CodesBoxes<Config>;
+      for (int step = 0; step < ahead; step += Boxes::kTogether)
+        prefetchBox(map, Boxes::placeOf(at, step));
     } else {
       for (int step = 0; step < ahead; ++step)
         prefetchBox(map, BoxPlace{at.k0 + step * T.bk, at.col, matrix});
@@ -266,21 +314,28 @@ private:
     auto *slab = reinterpret_cast<Acc *>(
         bytes + (lds.slab(waveId()) - ldsAddress(bytes)));
     Ring ring;
-    [[maybe_unused]] CodesRing<Config> codes;
-    CodesTurn::begin(group);
+    Turn::begin(group);
     for (Place at; tiles.take(at);) {
       Registers d;
-      if constexpr (Config::kDecodes)
-        multiplyCodes(args, at, lds, ring, codes, group, d);
+      if constexpr (P::kScaleB)
+        multiplyScaled(args, at, lds, ring, group, d);
       else
         multiply(lds, ring, at.steps, group, d);
       if constexpr (kSharesK)
         exchange(lds, rank, d);
       store(args, at, slab, d, rank, epilogue);
     }
-    CodesTurn::end(group);
+    Turn::end(group);
   }
 
+  /// Begins the product of the next stage, when it has come.
+  HK_MEM static void beginStage(const Layout &lds, const Ring &ring, int group,
+                                Registers &d, bool keep) {
+    Product::begin(
+        d,
+        operandDescriptor(lds.stageB(ring.stage) + group * 64 * Config::kRow),
+        operandDescriptor(lds.stageA(ring.stage)), keep);
+  }
   /// One stage is read while the one before may end.
   HK_MEM static void multiply(const Layout &lds, Ring &ring, int steps,
                               int group, Registers &d) {
@@ -290,10 +345,7 @@ private:
     u32 last = 0;
     for (int step = 0; step < steps; ++step) {
       lds.full(ring.stage).wait(ring.phase);
-      Product::begin(
-          d,
-          operandDescriptor(lds.stageB(ring.stage) + group * 64 * Config::kRow),
-          operandDescriptor(lds.stageA(ring.stage)), step != 0);
+      beginStage(lds, ring, group, d, step != 0);
       waitProducts<1>();
       if (step > 0)
         release(lds, last);
@@ -305,34 +357,40 @@ private:
     if (!kMayBeEmpty || steps > 0)
       release(lds, last);
   }
-  /// The same with codes. Two warpgroups have turns: one decodes while the
-  /// other multiplies. They would do both at the same time, as whoever asks for
-  /// a product of registers waits until they are read.
-  template <class Codes>
-  HK_MEM static void multiplyCodes(const GemmArgs &args, const Place &at,
-                                   const Layout &lds, Ring &ring, Codes &codes,
-                                   int group, Registers &d) {
-    constexpr int depth = kDecodedDepth, chunks = T.bk / depth;
-    using Chain = RowChain<Config::D, T.bm, T.bk>;
+  /// The warpgroups begin in turns, so that one folds while the products of the
+  /// other run. A tile's rows of B have one scale for each 128 of k.
+  HK_MEM static void multiplyScaled(const GemmArgs &args, const Place &at,
+                                    const Layout &lds, Ring &ring, int group,
+                                    Registers &d) {
+    constexpr int kOfSum = kSummed / T.bk;
+    static_assert(kBlockScaleB.rows % T.bn == 0 && kOfSum == 2);
     HK_UNROLL for (auto &v : d) v = 0;
-    DecodedRows<Config> rows(args, at, waveId() * 16);
-    HK_NO_UNROLL for (int step = 0; step < at.steps; ++step) {
+    auto scales = global<const float>(args.b.fold.data) +
+                  i64(at.col / kBlockScaleB.rows) * args.b.fold.strideRow;
+    int block = at.k0 / kSummed, last = int(args.k - 1) / kSummed;
+    float next = scales[block < last ? block : last];
+    Registers part;
+    for (int step = 0; step < at.steps; step += kOfSum) {
+      Ring second = ring;
+      second.advance();
       lds.full(ring.stage).wait(ring.phase);
-      codes.enter(step);
-      u32 words[Chain::kWords];
-      HK_UNROLL for (int i = 0; i < chunks; ++i) {
-        auto own = rows.read(lds.stageB(codes.place),
-                             step % Codes::kTogether * chunks + i, i);
-        rows.decode(own, words + i * (depth / 4));
-      }
-      CodesTurn::take(group);
-      Chain::add(d, words, operandDescriptor(lds.stageA(ring.stage)));
+      lds.full(second.stage).wait(second.phase);
+      Turn::take(group);
+      beginStage(lds, ring, group, part, false);
+      beginStage(lds, second, group, part, true);
+      Turn::give(group);
+      float scale = next;
+      ++block;
+      next = scales[block < last ? block : last];
       waitProducts<0>();
-      CodesTurn::give(group);
+      Product::settle(part);
       release(lds, ring.stage);
+      release(lds, second.stage);
+      ring = second;
       ring.advance();
+      HK_UNROLL for (int i = 0; i < Product::kRegisters; ++i) d[i] =
+          __builtin_fmaf(part[i], scale, d[i]);
     }
-    Product::settle(d);
   }
   HK_MEM static void release(const Layout &lds, u32 stage) {
     lds.empty(stage).template arriveEverywhere<1>();
@@ -390,7 +448,9 @@ private:
     }
   }
 
-  static constexpr int kColumns = 16, kPitch = kColumns + kSwappedPad;
+  /// Columns of a warp, whose 16 rows of B are of a pair eight of each half.
+  static constexpr int kColumns = P::kPair ? 8 : 16;
+  static constexpr int kPitch = 16 + kSwappedPad;
   static_assert(kSwappedRows * kPitch * 4 == kSwappedSlabBytes);
 
   template <class Epilogue>
@@ -418,6 +478,8 @@ private:
         GemmOutput<Acc, V> out;
         out.acc = readSlab<V>(slab + r * kPitch + c);
         out.pair = 0;
+        if constexpr (P::kPair)
+          out.pair = readSlab<V>(slab + r * kPitch + kColumns + c);
         out.stat = 0;
         int col = first + c;
         runEpilogue<V>(epilogue, at.matrix, row + r, col, args.n,
