@@ -226,7 +226,7 @@ template <class Problem, int Cluster, bool SharedB> struct Swapped {
         clusterArriveRelaxed();
       }
     } else {
-      if constexpr (Config::kGroups > 1)
+      if constexpr (kSharesOut)
         takeRegisters<kOfProducts>();
       Tiles tiles(args, rank, block.x);
       consume(tiles, args, lds, shared.bytes, group, rank, epilogue);
@@ -234,14 +234,19 @@ template <class Problem, int Cluster, bool SharedB> struct Swapped {
   }
 
 private:
-  /// Registers of a thread of those that multiply.
-  static constexpr int kOfProducts = registersBeside(
+  /// Registers of a thread of those that multiply, where warpgroups share them
+  /// out: one beside one has all that it can name.
+  static constexpr bool kSharesOut = Config::kGroups + Config::kFilling > 2;
+  static constexpr int kMostRegisters = 240;
+  static constexpr int kLeft = registersBeside(
       Config::kFilling * Loader::kRegisters, Config::kGroups, Config::kFilling);
+  static constexpr int kOfProducts =
+      kLeft < kMostRegisters ? kLeft : kMostRegisters;
 
   /// Brings the operands, by one thread or with those that decode.
   HK_MEM static void fill(Tiles &tiles, const TensorMap *maps,
                           const GemmArgs &args, const Layout &lds, u32 rank) {
-    if constexpr (Config::kGroups > 1)
+    if constexpr (kSharesOut)
       giveRegisters<Loader::kRegisters>();
     int thread = threadId() - Config::kGroups * kWarpgroup;
     if constexpr (Config::kDecodes)
