@@ -29,10 +29,9 @@ static constexpr int64_t kMostDecodedBytes = int64_t(1) << 30;
 /// few rows ends at a multiple: a tile of streamed_codes has as many.
 static constexpr int64_t kManyRows = 4096, kStepOfRows = 32;
 /// How much longer than modelled tiles take that decode beside their products,
-/// with so many rows and more, where power limits the chip (1,024 rows by
-/// 28672 x 4096 of 8 bits on an H200: 458 us).
-static constexpr int64_t kManyRowsDecoded = 512;
-static constexpr double kManyDecoded = 1.25;
+/// with so many multiply-adds and more, where power limits the chip (1,024 rows
+/// by 28672 x 4096 of 8 bits on an H200: 458 us).
+static constexpr double kManyDecoded = 1.25, kManyMultiplyAdds = 3.2e10;
 /// Measured on an H200 (benchmarks/results/h200-gemm-2.md): of the memory's
 /// rate, what a launch that decodes reads and writes; codes that a unit, and a
 /// thread of a block, decodes in `blocks` in a microsecond.
@@ -82,7 +81,10 @@ public:
   double inProduct(int64_t rows) const {
     ModelledProduct product = quickestProduct(fused, target, rows);
     const ::hk::GemmTile &tile = product.tile;
-    if (tile.loop == ::hk::GemmLoop::Swapped && rows >= kManyRowsDecoded)
+    double multiplyAdds =
+        double(rows) * double(product.size.n) * double(product.size.k);
+    if (tile.loop == ::hk::GemmLoop::Swapped &&
+        multiplyAdds >= kManyMultiplyAdds)
       return product.microseconds * kManyDecoded;
     if (tile.loop != ::hk::GemmLoop::Blocks)
       return product.microseconds;
