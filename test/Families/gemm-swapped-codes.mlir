@@ -27,3 +27,13 @@ func.func @blocks(%x: tensor<128x4096xbf16>, %w: tensor<14336x4096xf8E4M3FN>, %s
   %y = hk.matmul %x, %w scales (none, %s) transpose_b : tensor<128x4096xbf16>, tensor<14336x4096xf8E4M3FN> scales (none, tensor<112x32xf32>) -> tensor<128x14336xbf16>
   return %y : tensor<128x14336xbf16>
 }
+
+// A gate: tiles of up to 128 rows, of which more would spill.
+// CHECK-LABEL: hk.kernel @dequantize_matmul_gated_activation
+// CHECK: hk.variant {{.*}}bm = 128, bn = 128, {{.*}}loop = swapped
+func.func @gate(%x: tensor<256x4096xbf16>, %w: tensor<28672x4096xi4>, %s: tensor<28672x32xbf16>) -> tensor<256x14336xbf16> {
+  %d = hk.dequantize %w, %s group 128 : tensor<28672x4096xi4>, tensor<28672x32xbf16> -> tensor<28672x4096xbf16>
+  %y = hk.matmul %x, %d transpose_b : tensor<256x4096xbf16>, tensor<28672x4096xbf16> -> tensor<256x28672xbf16>
+  %g = hk.gated_activation silu %y : tensor<256x28672xbf16> -> tensor<256x14336xbf16>
+  return %g : tensor<256x14336xbf16>
+}

@@ -657,14 +657,18 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
                               tile.bn % shape.group == 0);
 }
 
+/// Rows of A of a swapped tile of codes whose columns are gated pairs.
+inline constexpr int32_t kMostRowsOfPair = 128;
+
 /// One matrix, or a batch of them, of 16 bits, whose rows run along k; or codes
 /// that become 16 bits by a scale for whole chunks of k.
 constexpr bool swappedFits(const GemmTileRow &row,
                            const GemmShapeClass &shape) {
   if (shape.streamedBits != 0)
     // Two warpgroups read powers twice, and take longer (128 rows by 28672 x
-    // 4096 on an H200: 113 us for 91).
-    return row.onlyCodes && (row.scaled || !shape.scaled) && !shape.pair &&
+    // 4096 on an H200: 113 us for 91). Pairs of more rows would spill.
+    return row.onlyCodes && (row.scaled || !shape.scaled) &&
+           (!shape.pair || (row.bm <= kMostRowsOfPair && !shape.scaled)) &&
            !(shape.powersOfCodes && row.wm > 2) && shape.group == 0 &&
            shape.streamedGroup % kDecodedDepth == 0;
   return !row.onlyCodes && shape.bulk && info(shape.operand).bits == 16 &&
