@@ -6,8 +6,11 @@
 // RUN: grep -aohE "m64n[0-9]+k[0-9]+" %t.cache/* | sort -u | FileCheck %s --check-prefix=SOME
 // RUN: rm -rf %t.cache && hk-compile %t/none.mlir --target=sm_90a --split-k=1 --cache-dir=%t.cache -o %t.so
 // RUN: grep -aohE "m64n[0-9]+k[0-9]+" %t.cache/* | sort -u | FileCheck %s --check-prefix=NONE
+// RUN: rm -rf %t.cache && hk-compile %t/turns.mlir --target=sm_90a --split-k=1 --cache-dir=%t.cache -o %t.so
+// RUN: grep -aohE "m64n[0-9]+k[0-9]+|bar.sync" %t.cache/* | sort -u | FileCheck %s --check-prefix=TURNS
 
 // SOME: m64n128k16
+// SOME-NEXT: m64n128k32
 // SOME-NEXT: m64n192k32
 // SOME-NEXT: m64n256k16
 // SOME-NEXT: m64n96k32
@@ -16,6 +19,10 @@
 // NONE: m64n192k32
 // NONE-NEXT: m64n224k16
 // NONE-NOT: m64
+
+// TURNS-NOT: bar.sync
+// TURNS: m64n128k32
+// TURNS-NOT: m64
 
 //--- some.mlir
 // 16 x 112 tiles, 27 rounds of 66 clusters and 10.
@@ -33,6 +40,7 @@ func.func @rows(%x: tensor<4096x2048xf8E4M3FN>, %w: tensor<7168x2048xf8E4M3FN>, 
   %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<4096x2048xf8E4M3FN>, tensor<7168x2048xf8E4M3FN> scales (tensor<4096x1xf32>, tensor<7168x1xf32>) -> tensor<4096x7168xbf16>
   return %0 : tensor<4096x7168xbf16>
 }
+// 16 x 28 of 256 columns, which are folded by halves; six rounds and 52.
 func.func @blocks(%x: tensor<4096x2048xf8E4M3FN>, %w: tensor<7168x2048xf8E4M3FN>, %s: tensor<4096x16xf32>, %t: tensor<56x16xf32>) -> tensor<4096x7168xbf16> {
   %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<4096x2048xf8E4M3FN>, tensor<7168x2048xf8E4M3FN> scales (tensor<4096x16xf32>, tensor<56x16xf32>) -> tensor<4096x7168xbf16>
   return %0 : tensor<4096x7168xbf16>
@@ -48,4 +56,12 @@ func.func @most(%x: tensor<8192x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tenso
 func.func @rows(%x: tensor<8192x8192xf8E4M3FN>, %w: tensor<8192x8192xf8E4M3FN>, %s: tensor<8192x1xf32>, %t: tensor<8192x1xf32>) -> tensor<8192x8192xbf16> {
   %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<8192x8192xf8E4M3FN>, tensor<8192x8192xf8E4M3FN> scales (tensor<8192x1xf32>, tensor<8192x1xf32>) -> tensor<8192x8192xbf16>
   return %0 : tensor<8192x8192xbf16>
+}
+
+//--- turns.mlir
+// 8 x 28, three rounds and 26. Warpgroups of whole tiles of 256 columns with scales along k take no
+// turns, so those of their halves must not wait for one.
+func.func @blocks(%x: tensor<2048x4096xf8E4M3FN>, %w: tensor<7168x4096xf8E4M3FN>, %s: tensor<2048x32xf32>, %t: tensor<56x32xf32>) -> tensor<2048x7168xbf16> {
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<2048x4096xf8E4M3FN>, tensor<7168x4096xf8E4M3FN> scales (tensor<2048x32xf32>, tensor<56x32xf32>) -> tensor<2048x7168xbf16>
+  return %0 : tensor<2048x7168xbf16>
 }

@@ -427,7 +427,9 @@ static bool takesBytes(const GemmOperand &b) {
   if (!b.scale)
     return !b.decoder;
   ::hk::DType scale = typeOfElements(b.scale);
-  if (b.offset || b.rowBlock > 1 || (b.scaleK && b.kBlock < 128) ||
+  // A lane decodes 16 neighbours with one scale.
+  if (b.offset || b.rowBlock > 1 ||
+      (b.scaleK && (b.kBlock < 128 || b.kBlock % 16 != 0)) ||
       (scale != ::hk::DType::F32 && ::hk::info(scale).bits != 16))
     return false;
   return !b.zeroPoint || (::hk::info(scale).bits == 16 &&
