@@ -147,6 +147,14 @@ def quark_int8(layer):
     return {"weight": codes, "weight_scale": scales, "values": codes * scales[:, None]}
 
 
+def quark_groups(layer):
+    """int8 in groups of columns: codes and scales lie transposed."""
+    codes, groups = (layer.q - 128).to(torch.int8), layer.q.shape[1] // 32
+    scales = torch.rand(len(layer.q), groups) / 50
+    return {"weight": codes.T.contiguous(), "weight_scale": scales.T.contiguous(),
+            "values": codes * scales.repeat_interleave(32, 1)}
+
+
 def w8a8(layer):
     """int8 with a scale and a zero point of each row."""
     codes, scales = (layer.q - 128).to(torch.int8), torch.rand(len(layer.q), 1).bfloat16() / 50
@@ -225,6 +233,7 @@ CASES = {
     "fbgemm": ({"quant_method": "fbgemm_fp8"}, fp8, 4, lambda x: None, 14),
     "quark-fp8": (quark("fp8_e4m3"), quark_fp8, 4, lambda x: None, 14),
     "quark-int8": (quark("int8", input_tensors=None), quark_int8, 8, lambda x: None, 14),
+    "quark-int8-groups": (quark("int8", input_tensors=None), quark_groups, 8, lambda x: None, 14),
     "quark-mxfp4": (quark("fp4"), lambda x: mxfp4(x, "weight"), 4, lambda x: None, 14),
     "mxfp4": (compressed("mxfp4-pack-quantized", num_bits=4, type="float", group_size=32), mxfp4, 4,
               lambda x: None, 14),
@@ -376,7 +385,10 @@ def test_refused(tmp_path, change, text):
     (compressed("marlin-24", num_bits=4), "in the format marlin-24 .*save the"),
     (quark("uint4"), "quark with weights of uint4; hk reads fp8_e4m3, int8, fp4"),
     ({"quant_method": "auto-round", "packing_format": "auto_round:exllamav2"},
-     "packing_format auto_round:exllamav2; save the model in")])
+     "packing_format auto_round:exllamav2; save the model in"),
+    (GPTQ | {"quant_method": "auto-round", "packing_format": "auto_round:auto_gptq",
+             "rotation_config": {"hadamard": True}}, "auto-round with a rotation_config; quantise"),
+    (quark("fp4", weight={"dtype": "fp4", "scale_format": "e5m3"}), "quark with scales of e5m3")])
 def test_other_formats_are_refused(tmp_path, config, text):
     folder_of(tmp_path, config, pack_quantized)
     with pytest.raises(hk.UnsupportedModel, match=text):
@@ -407,6 +419,20 @@ def test_damaged_layers(tmp_path, name, part, value, text):
 
     folder_of(tmp_path, config, damaged, bits, change)
     with pytest.raises(hk.UnsupportedModel, match=f"layer 'model.layers.*{text}"):
+        hk.torch.read(tmp_path)
+
+
+@pytest.mark.parametrize(("name", "part", "text"), [
+    ("quark-mxfp4", {"input_rotation": torch.eye(2)}, "input_rotation' and 13 others change what"),
+    ("quark-int8", {"bias_scale": torch.ones(1)}, "bias_scale' and 13 others change what"),
+    ("quark-mxfp4", {"weight_scale": torch.ones(64, 96, dtype=torch.uint8)}, "fp4 in groups of 32 has"),
+    ("quark-fp8", {"weight_scale": torch.ones(1, dtype=torch.uint8)}, "exponents, which hk reads for fp4"),
+    ("quark-fp8", {"weight_scale": torch.ones(63)}, r"its scales are \[63, 1\], which do not divide")])
+def test_parts_that_are_not_read_are_refused(tmp_path, name, part, text):
+    config, pack, bits, change, _ = CASES[name]
+    folder_of(tmp_path, config, lambda layer: pack(layer) | {n: t.clone() for n, t in part.items()},
+              bits, change)
+    with pytest.raises(hk.UnsupportedModel, match=text):
         hk.torch.read(tmp_path)
 
 

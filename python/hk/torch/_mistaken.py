@@ -44,8 +44,11 @@ def no_model(path: pathlib.Path) -> str:
 
 def pointer(file: pathlib.Path) -> bool:
     """Whether a file of weights is what Git has in the place of a large file."""
-    with file.open("rb") as opened:
-        return opened.read(len(LFS)) == LFS
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(LFS)) == LFS
+    except OSError:  # A link to nothing, or a folder of that name.
+        return False
 
 
 def part(name: str) -> bool:

@@ -117,11 +117,18 @@ AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # The columns of a word's eight fields.
 def _awq(parts: Tensors, config: dict) -> Matrix:
     """qweight [K, N / 8], qzeros [groups, N / 8], scales [groups, N]: packed along N."""
     scales = parts["scales"].T
-    rows = scales.shape[0]
+    rows, groups = scales.shape
+    columns = parts["qweight"].shape[0]
+    if parts["qweight"].shape[1] * 8 != rows:
+        raise ValueError(f"qweight is {list(parts['qweight'].shape)}, of 4 bits it has {rows // 8} "
+                         "columns")
     order = [8 * (i // 8) + AWQ_ORDER.index(i % 8) for i in range(rows)]
     codes, zeros = (_fields(parts[n], 4, rows)[:, order].T.contiguous()
                     for n in ("qweight", "qzeros"))
-    group = int(config["group_size"]) if int(config["group_size"]) > 0 else codes.shape[1]
+    # By the sizes: a layer may have other settings than the configuration's.
+    group = int(config["group_size"])
+    if group <= 0 or -(-columns // group) != groups:
+        group = -(-columns // groups)
     return _whole(_affine(codes, 4, scales, zeros, group))
 
 
@@ -132,32 +139,49 @@ def _by_blocks(scales: torch.Tensor, rows: int, columns: int, block: list | None
         scales = scales.float()
     if scales.dim() < 2:
         scales = scales.reshape(-1, 1)
+    if not block and (rows % scales.shape[0] or columns % scales.shape[1]):
+        raise ValueError(f"its scales are {list(scales.shape)}, which do not divide [{rows}, {columns}]")
     high = block[0] if block else -(-rows // scales.shape[0])
     wide = block[1] if block else -(-columns // scales.shape[1])
     return scales.repeat_interleave(high, 0)[:rows].contiguous(), wide
 
 
+def _require_fp8(codes: torch.Tensor, scales: torch.Tensor) -> None:
+    """An error for what would be read as other numbers."""
+    if codes.dtype not in (torch.float8_e4m3fn, torch.int8):
+        raise ValueError(f"'weight' is {str(codes.dtype).removeprefix('torch.')}, neither int8 nor "
+                         "fp8 (float8_e4m3fn)")
+    if not scales.is_floating_point():
+        raise ValueError(f"its scales are {str(scales.dtype).removeprefix('torch.')}: exponents, "
+                         "which hk reads for fp4 only")
+
+
 def _of_bytes(parts: Tensors, block: list | None) -> Matrix:
     """`weight` as int8 or fp8 [N, K], weight_scale and weight_zero_point, see _by_blocks."""
     codes = parts["weight"]
+    _require_fp8(codes, parts["weight_scale"])
     scales, group = _by_blocks(parts["weight_scale"], *codes.shape, block)
     if codes.is_floating_point():
         return _whole(Quantised(codes, "f8E4M3FN", group, scales))
-    if codes.dtype != torch.int8:
-        raise ValueError(f"'weight' is {str(codes.dtype).removeprefix('torch.')}, neither int8 nor "
-                         "fp8")
     zeros = parts.get("weight_zero_point")
     zero = 0 if zeros is None else _by_blocks(zeros.to(torch.int8), *codes.shape, block)[0]
     return _whole(Quantised(codes, "i8", group, scales, zero=zero))
 
 
 def _quark(parts: Tensors, config: dict) -> Matrix:
-    """weight as int8 or fp8 [N, K] with weight_scale of the whole, of rows or groups; or mxfp4 in
-    u8 [N, K / 2] with exponents [N, K / 32]."""
+    """weight as int8 or fp8 [N, K] with weight_scale of the whole, of rows or groups, int8 of groups
+    as [K, N] with scales [groups, N]; or mxfp4 in u8 [N, K / 2] with exponents [N, K / 32]."""
     codes, scales = parts["weight"], parts["weight_scale"]
     if codes.dtype == scales.dtype == torch.uint8:
         return _whole(mxfp4(codes, scales))
-    return _of_bytes(parts, None)
+    # Groups lie along the first dim; scales [N, 1] are those of rows.
+    if codes.dtype == torch.int8 and scales.dim() == 2 and scales.shape[1] != 1:
+        parts = parts | {n: t.T.contiguous() for n, t in parts.items()
+                         if n in ("weight", "weight_scale", "weight_zero_point")}
+    blocks = config.get("blocks", [])
+    of_blocks = [list(b) for b in blocks if scales.dim() == 2 and list(scales.shape) == [
+        -(-size // each) for size, each in zip(codes.shape, b, strict=True)]]
+    return _of_bytes(parts, of_blocks[0] if codes.is_floating_point() and of_blocks else None)
 
 
 def _compressed(parts: Tensors, config: dict) -> Matrix:
@@ -195,6 +219,7 @@ def _fp8(parts: Tensors, config: dict) -> Matrix:
     if not codes.is_floating_point():
         raise ValueError(f"'weight' is {str(codes.dtype).removeprefix('torch.')} and not fp8")
     by_blocks = "weight_scale_inv" in parts
+    _require_fp8(codes, parts["weight_scale_inv" if by_blocks else "weight_scale"])
     scales, group = _by_blocks(parts["weight_scale_inv" if by_blocks else "weight_scale"],
                                *codes.shape, config.get("weight_block_size") if by_blocks else None)
     return _whole(Quantised(codes, "f8E4M3FN", group, scales))
@@ -203,6 +228,8 @@ def _fp8(parts: Tensors, config: dict) -> Matrix:
 def _modelopt_nvfp4(parts: Tensors, config: dict) -> Matrix:
     """fp4 in u8 [N, K / 2], weight_scale [N, K / 16] in fp8, and what multiplies all of these,
     weight_scale_2."""
+    if parts["weight_scale"].dtype == torch.uint8:
+        raise ValueError("weight_scale is uint8 and not fp8")
     return _whole(nvfp4(parts["weight"], parts["weight_scale"].float()
                         * parts["weight_scale_2"].float()))
 
@@ -306,6 +333,12 @@ def _quark_scheme(config: dict, notes: list[str]) -> Scheme:
         what = weight.get("dtype") if isinstance(weight, dict) else weight
         raise _refuse(f"quark with weights of {what}", "hk reads "
                       f"{', '.join(known)}; quantise the model again so, or save it dequantised")
+    layers = (said, *(config.get("layer_quant_config") or {}).values())
+    weights = [of["weight"] for of in layers if isinstance(of, dict)
+               and isinstance(of.get("weight"), dict)]
+    config["blocks"] = [w["block_size"] for w in weights if w.get("qscheme") == "per_block"]
+    if any(w.get("scale_format") == "e5m3" for w in weights):
+        raise _refuse("quark with scales of e5m3", "hk reads fp4 with e8m0 (mxfp4)")
     if inputs:
         kind = inputs.get("dtype") if isinstance(inputs, dict) else "several steps"
         notes.append(f"the folder asks for activations of {kind}; {UNQUANTISED}")
@@ -338,7 +371,8 @@ def _said(folder: pathlib.Path) -> dict:
     if not isinstance(config, dict):
         return {}
     said = config.get("quantization_config")
-    if said is None and isinstance(config.get("quantization"), dict):
+    if isinstance(config.get("quantization"), dict) and (
+            not isinstance(said, dict) or "quant_method" not in said):
         said = {"quant_method": "mlx"}  # Whose folders have a key of their own.
     return said if isinstance(said, dict) else {}
 
@@ -408,11 +442,18 @@ def tensors_of(folder: pathlib.Path) -> Tensors:
     return {name: tensor for file in files for name, tensor in load_file(file).items()}
 
 
+# Parts of layers that change what is computed beside the weight, and hk does not.
+_MORE = ("input_rotation", "input_prescale", "pre_quant_scale", "bias_scale")
+
+
 def _layers(folder: pathlib.Path, notes: list[str]
             ) -> tuple[Tensors, typing.Iterator[tuple[str, Matrix]]]:
     """The tensors that are not packed, and the packed layers by name."""
     config = dict(_configuration(folder) or {})
     method = config.get("quant_method", "")
+    for name in ("rotation_config", "spinquant_config"):
+        if config.get(name):
+            raise _refuse(f"{method} with a {name}", "quantise the model without it")
     scheme = SCHEMES[method](config, notes)
     plain = tensors_of(folder)
     layers: dict[str, Tensors] = {n.removesuffix("." + mark): {} for n in plain
@@ -424,7 +465,19 @@ def _layers(folder: pathlib.Path, notes: list[str]
                       if ".".join(pieces[:i]) in layers), None)
         if layer is not None and name != layer + ".bias":
             layers[layer][name.removeprefix(layer + ".")] = plain.pop(name)
+    changed = sorted([f"{layer}.{n}" for layer, parts in layers.items() for n in parts if n in _MORE]
+                     + [n for n in plain if "shared_input_rotation_" in n])
+    if changed:
+        raise UnsupportedModel(f"'{changed[0]}' and {len(changed) - 1} others change what the "
+                               "packed layers take in or add, which hk does not read; quantise the "
+                               "model without rotations, scales of inputs and quantised biases")
     for name, tensor in plain.items():
+        if name.endswith((".weight", ".bias")) and tensor.dtype in (torch.int8, torch.uint8,
+                                                                    torch.int32):
+            raise UnsupportedModel(
+                f"'{name}' is {str(tensor.dtype).removeprefix('torch.')}, and no tensor of the folder "
+                f"ends in {' or '.join(scheme.marks)} for it; the folder is incomplete, or of another "
+                "version: save it without quantisation")
         if tensor.is_floating_point() and tensor.itemsize == 1:
             raise UnsupportedModel(
                 f"'{name}' is fp8, and no tensor of the folder ends in {' or '.join(scheme.marks)} "

@@ -60,14 +60,26 @@ class Quantised(typing.NamedTuple):
                 None if self.order is None else tuple(self.order.tolist()))
 
 
+def _require_fp4(codes: torch.Tensor, scales: torch.Tensor, group: int) -> None:
+    wanted = (*codes.shape[:-1], -(-codes.shape[-1] * 2 // group))
+    if codes.dtype != torch.uint8 or scales.shape != wanted:
+        raise ValueError(f"codes are {str(codes.dtype).removeprefix('torch.')} {list(codes.shape)} and "
+                         f"scales {list(scales.shape)}; fp4 in groups of {group} has codes in uint8 "
+                         f"and scales {list(wanted)}")
+
+
 def mxfp4(codes: torch.Tensor, scales: torch.Tensor) -> Quantised:
     """fp4 [N, K / 2], the even column of a byte low, with a power of two for each 32 columns, of
     which `scales` (u8) are the exponents, plus 127."""
+    if scales.dtype != torch.float8_e8m0fnu and scales.dtype != torch.uint8:
+        raise ValueError(f"scales are {str(scales.dtype).removeprefix('torch.')}, not exponents in u8")
+    _require_fp4(codes, scales, 32)
     return Quantised(codes, "f4E2M1FN", 32, scales.view(torch.float8_e8m0fnu))
 
 
 def nvfp4(codes: torch.Tensor, scales: torch.Tensor) -> Quantised:
     """The same with a real number for each 16 columns."""
+    _require_fp4(codes, scales, 16)
     return Quantised(codes, "f4E2M1FN", 16, scales)
 
 
