@@ -25,6 +25,8 @@
 // RUN: hk-run %t.so --function=heads --dim=x.0=6 --check=%s
 // RUN: hk-run %t.so --function=embed --dim=ids.0=6 --range=ids=-2:120 --check=%s
 // RUN: hk-run %t.so --function=transpose --dim=x.0=9 --check=%s
+// RUN: hk-run %t.so --function=transpose_truth --dim=x.0=5 --check=%s
+// RUN: hk-run %t.so --function=transpose_truth --dim=x.0=70 --check=%s
 
 func.func @softmax(%x: tensor<?x1000xf32>) -> tensor<?x1000xf32> {
   %y = hk.softmax %x : tensor<?x1000xf32>
@@ -92,4 +94,11 @@ func.func @embed(%table: tensor<100x256xbf16>, %ids: tensor<?xi32>, %w: tensor<2
 func.func @transpose(%x: tensor<?x96xf32>) -> tensor<96x?xf32> {
   %y = hk.transpose %x [1, 0] : tensor<?x96xf32> -> tensor<96x?xf32>
   return %y : tensor<96x?xf32>
+}
+// A truth value is a byte in memory.
+func.func @transpose_truth(%x: tensor<?x24xbf16>) -> tensor<24x?xi1> {
+  %z = hk.constant dense<0.0> : tensor<bf16>
+  %c = hk.compare gt %x, %z : tensor<?x24xbf16>, tensor<bf16> -> tensor<?x24xi1>
+  %y = hk.transpose %c [1, 0] : tensor<?x24xi1> -> tensor<24x?xi1>
+  return %y : tensor<24x?xi1>
 }

@@ -155,8 +155,10 @@ void RowEmitter::storeAlong(const RowStore &store, const Position &first,
   std::string e = out.freshName("e");
   Expr saved = exchangeLanes({});
   out.openElements(e, vec, saved.text, Hoist::Freely);
+  // As in memory: a truth value is a byte.
   int64_t bytes =
-      getElementTypeOrSelf(store.value.getType()).getIntOrFloatBitWidth() / 8;
+      ::hk::info(*dtypeOf(getElementTypeOrSelf(store.value.getType()))).bits /
+      8;
   out.lineIf(getStoreGuard(),
              "storeExact<" + dtype + ", 1, " + Twine(bytes) + ">(" + at.text +
                  ", i64(nearIndex<" + Twine(vec) + ">(" + e + ") * " +
