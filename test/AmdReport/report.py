@@ -161,7 +161,7 @@ def peers():
 
 # A call does not depend on these: one device is always current, and memory, events and
 # modules are given back when all is done.
-SILENT = {"hipSetDevice", "hipFree", "hipModuleUnload", "hipEventDestroy"}
+SILENT = {"hipSetDevice", "hipFree", "hipThreadExchangeStreamCaptureMode", "hipModuleUnload", "hipEventDestroy"}
 # Only exchanges between ranks call these; a report runs on one.
 OF_RANKS = {"hipMemcpy2DAsync", "hipMemsetD32Async", "hipStreamQuery", "hipStreamIsCapturing",
             "hipExtMallocWithFlags", "hipIpcGetMemHandle", "hipIpcOpenMemHandle", "hipIpcCloseMemHandle",

@@ -208,11 +208,14 @@ for function in functions("gmm"):
         if "old" in values:
             want = to(dtype, values["old"] + want)
     else:
-        turned = function in ("transposed", "bounds", "any_sizes")
-        want = np.zeros((ROWS, values["w"].shape[1 if turned else 2]))
+        x, matrices = values["x"], values["w"]
+        if function == "turned":
+            x, matrices = x.T, matrices.transpose(1, 2, 0)
+        elif function in ("transposed", "bounds", "any_sizes"):
+            matrices = matrices.transpose(0, 2, 1)
+        want = np.zeros((ROWS, matrices.shape[2]))
         for g, (i, j) in enumerate(parts):
-            w = values["w"][g].T if turned else values["w"][g]
-            want[i:j] = values["x"][i:j] @ w + (values["b"][g] if "b" in values else 0)
+            want[i:j] = x[i:j] @ matrices[g] + (values["b"][g] if "b" in values else 0)
         want = to(dtype, want)
     compare("gmm", function, list(values.values()), want)
 
