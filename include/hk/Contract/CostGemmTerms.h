@@ -14,7 +14,7 @@
 #define HK_CONTRACT_COSTGEMMTERMS_H
 
 #include "hk/Contract/Cost.h"
-#include "hk/Contract/GemmTiles.h"
+#include "hk/Contract/GemmFits.h"
 #include "hk/Contract/GroupTiles.h"
 #include "hk/Contract/Slices.h"
 

@@ -192,9 +192,14 @@ inline constexpr int32_t kSwappedRows = 16;
 inline constexpr int32_t kSwappedSlabBytes =
     kSwappedRows * (16 + kSwappedPad) * 4;
 
-/// Warpgroups that decode B, and boxes of codes that a block has room for:
-/// beside few rows of A a box is soon read.
+/// Warpgroups that decode B.
 constexpr int32_t swappedDecoders(const GemmTile &tile) { return tile.wm - 1; }
+/// Warpgroups that fill the stages: those, or one that copies.
+constexpr int32_t swappedFilling(const GemmTile &tile) {
+  return swappedDecoders(tile) > 0 ? swappedDecoders(tile) : 1;
+}
+/// Boxes of codes that a block has room for: beside few rows of A a box is soon
+/// read.
 constexpr int32_t swappedCodesPlaces(const GemmTile &tile) {
   return swappedDecoders(tile) == 0 ? 0
          : tile.bm <= 64            ? 4

@@ -65,25 +65,14 @@ template <class Config> struct StageReader {
 /// Parts of the columns of a stage that are multiplied and folded together.
 template <class Config>
 inline constexpr int kFoldedParts = Config::T.bn > kFoldedAtOnce ? 2 : 1;
-/// The same of the tiles around which turns begin and end: those that a half
-/// (half_tiles.h) is one of.
-template <class Config>
-inline constexpr int kPartsOfTiles = [] {
-  if constexpr (requires { typename Config::Whole; })
-    return kFoldedParts<typename Config::Whole>;
-  else
-    return kFoldedParts<Config>;
-}();
 
 /// Two warpgroups that scale their sums begin their products in turns, so that
 /// those of one run while the other folds: in step both would fold at once, and
 /// the tensor cores wait. (Sums that are only added take too little time: turns
 /// made them slower; and so they did with halves, whose folds fall between
 /// those of the other.) Groups have equally many stages.
-template <class Config, bool Used = Config::P::kScale != KScale::None &&
-                                    kPartsOfTiles<Config> == 1>
-struct Turns {
-  static constexpr bool kUsed = Config::kGroups == 2 && Used;
+template <class Config> struct Turns {
+  static constexpr bool kUsed = Config::kGroups == 2 && Config::kTakesTurns;
   static constexpr int kThreads = 2 * kWarpgroup;
   /// The barriers of the groups; 1 is unnamed_rows.h's.
   static constexpr u32 kFirst = 2;

@@ -57,17 +57,49 @@ template <int V, class Acc> HK_DEV Vec<Acc, V> readSlab(const Acc *from) {
   return v;
 }
 
-/// Cluster: blocks that share a tile.
-template <class Problem, int Cluster, OneMatrix OneT,
-          Shares SharesT = Shares::B>
-struct WarpConfig {
+/// A tile whose operands come in stages of rows of A and of B. Cluster: blocks
+/// that share it.
+template <class Problem, int Cluster, GemmLoop Loop> struct StagedTile {
   using P = Problem;
-  static constexpr GemmTile T = {
-      P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,
-      P::kTile.wn, P::kTile.stages, P::kTile.splitK, GemmLoop::WarpSpecialised,
-      Cluster};
+  static constexpr GemmTile T = {P::kTile.bm,     P::kTile.bn, P::kTile.bk,
+                                 P::kTile.wm,     P::kTile.wn, P::kTile.stages,
+                                 P::kTile.splitK, Loop,        Cluster};
   static constexpr DType D = P::kOperand;
   static constexpr int kCluster = Cluster, kStages = T.stages;
+  /// Bytes of k in a stage: what the swizzle of the copy engine spans.
+  static constexpr int kRow = kBulkRowBytes;
+  static constexpr int kBytesA = T.bm * kRow, kBytesB = T.bn * kRow;
+  static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr i64 kLds = gemmLds(kTarget, T, D);
+  static_assert(T.bk * info(D).bits == kRow * 8 && P::A::kKContiguous &&
+                P::A::kMem == D);
+  /// Whether warpgroups take turns (accumulate.h). What is a part of a tile, as
+  /// half of one (half_tiles.h), does as the tile, around which turns begin.
+  static constexpr bool kTakesTurns =
+      P::kScale != KScale::None && T.bn <= kFoldedAtOnce;
+  using Ring = StageRing<kStages>;
+  using Shared = ClusterShared<Cluster, kLds>;
+
+  /// Addresses of the stages in LDS (A, then B), and what lies behind them.
+  struct Stages {
+    u32 base;
+
+    HK_MEM explicit Stages(const Shared &lds) : base(bulkBase(lds.bytes)) {}
+    HK_MEM u32 stageA(u32 stage) const { return base + stage * kStageBytes; }
+    HK_MEM u32 stageB(u32 stage) const { return stageA(stage) + kBytesA; }
+    HK_MEM u32 behind() const { return base + kStages * kStageBytes; }
+  };
+};
+
+template <class Problem, int Cluster, OneMatrix OneT,
+          Shares SharesT = Shares::B>
+struct WarpConfig : StagedTile<Problem, Cluster, GemmLoop::WarpSpecialised> {
+  using Base = StagedTile<Problem, Cluster, GemmLoop::WarpSpecialised>;
+  using P = Problem;
+  using Base::D;
+  using Base::kRow;
+  using Base::kStages;
+  using Base::T;
   static constexpr OneMatrix kOne = OneT;
   /// Blocks that share a tile of A, and of B.
   static constexpr int kSharersOfA = SharesT == Shares::A ? Cluster : 1;
@@ -78,14 +110,7 @@ struct WarpConfig {
   /// Warpgroups that multiply, 64 rows each; one more copies.
   static constexpr int kGroups = T.wm;
   static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
-  /// Bytes of k in a stage: what the swizzle of the copy engine spans.
-  static constexpr int kRow = kBulkRowBytes;
-  static constexpr int kBytesA = T.bm * kRow, kBytesB = T.bn * kRow;
-  static constexpr int kStageBytes = kBytesA + kBytesB;
-  static constexpr i64 kLds = gemmLds(kTarget, T, D);
-  static_assert(T.bk * info(D).bits == kRow * 8 && T.bm == 64 * kGroups &&
-                T.wn == 1 && P::A::kKContiguous && P::A::kMem == D &&
-                P::B::kMem == D);
+  static_assert(T.bm == 64 * kGroups && T.wn == 1 && P::B::kMem == D);
 
   /// B lies in a stage as rows along k, or as panels of kBulkPanelColumns.
   static constexpr bool kColumnsOfB = !P::B::kKContiguous;
@@ -95,20 +120,12 @@ struct WarpConfig {
                        : operandDescriptor(at);
   }
   using Registers = typename Product::Registers;
-  using Ring = StageRing<kStages>;
 
-  using Shared = ClusterShared<Cluster, kLds>;
-
-  /// Addresses in LDS: stages (A, then B), a slab for each warp that
-  /// multiplies, barriers.
-  struct Layout {
-    u32 base;
-
-    HK_MEM explicit Layout(const Shared &lds) : base(bulkBase(lds.bytes)) {}
-    HK_MEM u32 stageA(u32 stage) const { return base + stage * kStageBytes; }
-    HK_MEM u32 stageB(u32 stage) const { return stageA(stage) + kBytesA; }
+  /// Addresses in LDS: stages, a slab for each warp that multiplies, barriers.
+  struct Layout : Base::Stages {
+    using Base::Stages::Stages;
     HK_MEM u32 slab(int warp) const {
-      return base + kStages * kStageBytes + warp * kBulkSlabBytes;
+      return this->behind() + warp * kBulkSlabBytes;
     }
     /// A stage has been filled; every consumer of the cluster has read it.
     HK_MEM LdsBarrier full(u32 stage) const { return {bars() + stage * 8}; }

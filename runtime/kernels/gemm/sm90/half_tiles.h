@@ -35,7 +35,6 @@ template <class Problem> struct HalfOfColumns : Problem {
 
 /// Stages, barriers and slabs are those of the whole tile.
 template <class Config> struct HalfConfig : Config {
-  using Whole = Config;
   using P = HalfOfColumns<typename Config::P>;
   static constexpr GemmTile T = {
       Config::T.bm,     Config::T.bn / 2, Config::T.bk,

@@ -43,46 +43,40 @@
 
 namespace hk {
 
-template <class Problem, int Cluster, bool SharedB> struct SwappedTileConfig {
+template <class Problem, int Cluster, bool SharedB>
+struct SwappedTileConfig : StagedTile<Problem, Cluster, GemmLoop::Swapped> {
+  using Base = StagedTile<Problem, Cluster, GemmLoop::Swapped>;
   using P = Problem;
-  static constexpr GemmTile T = {
-      P::kTile.bm,     P::kTile.bn,       P::kTile.bk,
-      P::kTile.wm,     P::kTile.wn,       P::kTile.stages,
-      P::kTile.splitK, GemmLoop::Swapped, Cluster};
-  static constexpr DType D = P::kOperand;
+  using Base::D;
+  using Base::kBytesB;
+  using Base::kStageBytes;
+  using Base::kStages;
+  using Base::T;
+  using typename Base::Shared;
   static constexpr bool kColumnsOfB = false;
-  static constexpr int kCluster = Cluster, kStages = T.stages;
   static constexpr OneMatrix kOne = SharedB ? OneMatrix::OfB : OneMatrix::None;
   static constexpr int kSharersOfA = 1, kSharersOfB = 1;
   /// Warpgroups that multiply, 64 rows of B each; one copies, or some decode.
   static constexpr int kGroups = T.wn, kDecoders = swappedDecoders(T);
-  static constexpr int kFilling = kDecoders > 0 ? kDecoders : 1;
+  static constexpr int kFilling = swappedFilling(T);
   static constexpr int kThreads = (kGroups + kFilling) * kWarpgroup;
   /// Boxes of codes.
   static constexpr int kPlaces = swappedCodesPlaces(T);
-  static constexpr int kRow = kBulkRowBytes;
-  static constexpr int kBytesA = T.bm * kRow, kBytesB = T.bn * kRow;
-  static constexpr int kStageBytes = kBytesA + kBytesB;
   static constexpr int kBoxesA = T.bm / kGroupBoxRows;
-  static constexpr i64 kLds = gemmLds(kTarget, T, D);
   /// Whether B is of codes.
   static constexpr bool kDecodes = P::B::kMem != D;
   static_assert(kDecodes == (kDecoders > 0) &&
                 (!kDecodes || (T.splitK == 1 && T.bm % kGroupBoxRows == 0)));
-  static_assert(T.bk * info(D).bits == kRow * 8 && T.bn == 64 * kGroups &&
-                T.bm % 8 == 0 && P::A::kKContiguous && P::B::kKContiguous &&
-                P::A::kMem == D && (!P::kPair || kDecodes) &&
+  static_assert(T.bn == 64 * kGroups && T.bm % 8 == 0 && P::B::kKContiguous &&
+                (!P::kPair || kDecodes) &&
                 (P::kScale == KScale::None ||
                  (P::kScale == KScale::B && kDecodes)));
   using Product = WarpgroupProduct<D, T.bm>;
-  using Ring = StageRing<kStages>;
 
   /// Rows of B that one tile reads leave the L2 cache first.
   HK_MEM static Keep keepOfB(const WarpPlace &at) {
     return at.end > T.bm ? Keep::Normal : Keep::Short;
   }
-
-  using Shared = ClusterShared<Cluster, kLds>;
 
   /// Addresses in LDS: stages (B, then A), boxes of codes, a slab for each
   /// warp that multiplies, barriers.
