@@ -32,6 +32,14 @@ def HK_TransposeOp : HK_RowwiseOp<"transpose",
   let movement = "true";
   let linearity = "Linear::each";
   let cost = 3;
+  let extraClassDeclaration = [{
+    /// Whether neighbours in the last dim of the result are none in that of the
+    /// operand.
+    bool movesColumns() {
+      ::llvm::ArrayRef<int64_t> dims = getPermutation();
+      return !dims.empty() && dims.back() + 1 != int64_t(dims.size());
+    }
+  }];
   let syntax = "$input $permutation attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
   let hasFolder = 1;
 }

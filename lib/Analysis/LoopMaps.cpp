@@ -188,14 +188,12 @@ bool mlir::hk::isRecomputable(Operation *op) {
 bool mlir::hk::storesShortRows(Operation *op) {
   constexpr int64_t kMostElements = 256;
   auto transpose = dyn_cast<TransposeOp>(op);
-  if (!transpose || transpose.getPermutation().empty())
+  if (!transpose || !transpose.movesColumns())
     return false;
   const ::hk::Target *target = targetOf(op);
   int64_t last =
       cast<ShapedType>(transpose.getInput().getType()).getShape().back();
   return target && ::hk::boundByIssue(*target) &&
-         transpose.getPermutation().back() + 1 !=
-             transpose.getType().getRank() &&
          !ShapedType::isDynamic(last) && last <= kMostElements;
 }
 

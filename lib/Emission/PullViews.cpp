@@ -102,8 +102,7 @@ static Expr pullTranspose(Puller &p, TransposeOp op, Puller::Args position,
   Position source(permutation.size());
   for (auto [i, p] : llvm::enumerate(permutation))
     source[p] = position[i];
-  bool moved = permutation.back() != int64_t(permutation.size()) - 1;
-  if (vec > 1 && moved)
+  if (vec > 1 && op.movesColumns())
     return p.pullByElement(op.getResult(), position, vec);
   return p.pull(op.getInput(), source, vec);
 }

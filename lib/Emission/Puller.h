@@ -240,9 +240,9 @@ protected:
   /// The template arguments and the arguments of a load: `<dtype, vec, align>`
   /// and `(pointer, offset)`.
   std::string accessText(BlockArgument argument, Args position, int vec);
-  /// In elements, or in bytes of packed ones.
   /// The name of a stride in C++.
   static std::string strideName(unsigned operand, int64_t dim);
+  /// In elements, or in bytes of packed ones.
   std::string offsetText(unsigned operand, Args position, bool bytes = false);
   /// Whether offsets of an operand of packed elements count bytes, as all its
   /// strides are known to be whole ones.

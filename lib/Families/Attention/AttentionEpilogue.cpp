@@ -344,8 +344,7 @@ Verdict mlir::hk::checkTakenEpilogue(Operation *op) {
   if (isView(op) || isElementwise(op))
     return Verdict::accept();
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    ArrayRef<int64_t> permutation = transpose.getPermutation();
-    if (permutation.back() + 1 == int64_t(permutation.size()))
+    if (!transpose.movesColumns())
       return Verdict::accept();
     return Verdict::refuse(op, Reason::UnsupportedShape,
                            "moves the elements of a head");

@@ -27,11 +27,10 @@ using namespace mlir::hk;
 
 /// Rows must stay rows.
 static Verdict checkPermutation(TransposeOp transpose) {
-  ArrayRef<int64_t> permutation = transpose.getPermutation();
-  return permutation.back() + 1 == int64_t(permutation.size())
-             ? Verdict::accept()
-             : Verdict::refuse(Reason::UnsupportedShape,
-                               "hk.transpose moves the elements of a head");
+  return transpose.movesColumns()
+             ? Verdict::refuse(Reason::UnsupportedShape,
+                               "hk.transpose moves the elements of a head")
+             : Verdict::accept();
 }
 
 Verdict mlir::hk::checkTakenTranspose(AttentionOp attention, Operation *op) {

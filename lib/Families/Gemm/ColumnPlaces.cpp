@@ -152,7 +152,7 @@ Verdict ColumnPlaces::addReshape(Operation *op, Value source, Value result,
 
 Verdict ColumnPlaces::addTranspose(TransposeOp op) {
   const ColumnPlace &from = *find(op.getInput());
-  if (op.getPermutation().back() != int64_t(from.dims.size()) - 1)
+  if (op.movesColumns())
     return Verdict::refuse(op, Reason::NotAnEpilogue, "moves the columns");
   ColumnPlace to;
   to.begin = from.begin;

@@ -71,9 +71,8 @@ bool mlir::hk::isTransposedStore(Operation *op,
   if (!transpose || transpose.getPermutation().empty())
     return false;
   auto type = cast<RankedTensorType>(transpose.getType());
-  bool movesColumns = transpose.getPermutation().back() != type.getRank() - 1;
   // Two elements that share a byte must be stored together.
-  if (isPacked(type.getElementType()) && movesColumns)
+  if (isPacked(type.getElementType()) && transpose.movesColumns())
     return false;
   bool anyColumns = storesShortRows(op);
   // Elementwise readers may join it and read single elements of few operands.
@@ -359,8 +358,7 @@ static Verdict checkColumns(ArrayRef<Operation *> ops,
       ops, [](Operation *op) { return !rowReductionsOf(op).empty(); });
   for (Operation *op : ops) {
     auto transpose = dyn_cast<TransposeOp>(op);
-    if (reduces && transpose && isOfMemory(op) &&
-        transpose.getPermutation().back() + 1 != transpose.getType().getRank())
+    if (reduces && transpose && isOfMemory(op) && transpose.movesColumns())
       return Verdict::refuse(Reason::CostlierFused,
                              "a reduction would load columns of the operand of "
                              "hk.transpose, an element at a time");

@@ -170,10 +170,9 @@ int64_t RowPlan::widest() const {
 bool RowPlan::movesColumns(const RowStore &store) const {
   if (store.kind != StoreKind::Transposed)
     return false;
-  auto transpose = cast<TransposeOp>(store.op);
   const ::hk::Target *target = targetOf(store.op);
   return target && ::hk::boundByIssue(*target) &&
-         transpose.getPermutation().back() + 1 != transpose.getType().getRank();
+         cast<TransposeOp>(store.op).movesColumns();
 }
 
 int64_t RowPlan::commonVec(int64_t limit) const {
@@ -285,7 +284,7 @@ int64_t RowPlan::tailedVec(const ::hk::Target &target) const {
 static bool movesWholeRows(Operation *op) {
   auto transpose = dyn_cast<TransposeOp>(op);
   return transpose && isa<BlockArgument>(transpose.getInput()) &&
-         transpose.getPermutation().back() + 1 == transpose.getType().getRank();
+         !transpose.movesColumns();
 }
 
 /// Whether each of the groups of `op` is whole vectors of its row.
