@@ -55,7 +55,7 @@ _new_capsule.argtypes = [c.c_void_p, c.c_char_p, c.c_void_p]
 def _view_torch(value: typing.Any) -> View:
     if type(value).__name__ == "FakeTensor":
         raise InvalidArgument("expected a tensor with data, got a FakeTensor, which only has a shape")
-    name = str(value.dtype).removeprefix("torch.")
+    name = _dtypes.torch_name(value.dtype)
     if value.is_neg() or value.is_conj():
         raise InvalidArgument("expected the elements in memory, got a view that negates or "
                               "conjugates them; use resolve_neg() or resolve_conj()")

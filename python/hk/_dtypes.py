@@ -36,6 +36,11 @@ BY_NAME = {row.name: row for row in _ROWS}
 BY_TORCH = {row.torch: row for row in _ROWS if row.torch}
 
 
+def torch_name(dtype: object) -> str:
+    """PyTorch's name of one of its types, as `BY_TORCH` has it."""
+    return str(dtype).removeprefix("torch.")
+
+
 def bytes_of(dtype: DType, shape: tuple[int, ...]) -> int:
     """Bytes of a dense tensor."""
     count = 1

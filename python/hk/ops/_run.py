@@ -22,7 +22,7 @@ _functions: dict[tuple, module.Function] = {}
 
 def element(dtype: torch.dtype) -> str:
     """hk's name of an element type."""
-    row = _dtypes.BY_TORCH.get(str(dtype).removeprefix("torch."))
+    row = _dtypes.BY_TORCH.get(_dtypes.torch_name(dtype))
     if row is None:
         raise InvalidArgument(f"hk has no element type {dtype}; it has "
                               + ", ".join(f"torch.{name}" for name in _dtypes.BY_TORCH))

@@ -2,6 +2,7 @@
 
 import typing
 
+from .._dtypes import torch_name
 from ..errors import UnsupportedModel
 from ._builder import LONGEST_CONSTANT, Builder, Size, Value, product
 from ._mlir import ELEMENT_TYPES
@@ -44,7 +45,7 @@ def operand(b: Builder, value: typing.Any, element: str) -> Value:
 
 def element_of(dtype: object) -> str:
     """MLIR's name of a torch dtype."""
-    name = str(dtype).removeprefix("torch.")
+    name = torch_name(dtype)
     if name not in ELEMENT_TYPES:
         raise UnsupportedModel(f"hk's import has no element type {dtype}; it has "
                                f"{', '.join(ELEMENT_TYPES)}: convert the tensor before")

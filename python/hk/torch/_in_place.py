@@ -6,6 +6,7 @@ import typing
 
 import torch
 
+from .._dtypes import torch_name
 from ._mlir import ELEMENT_TYPES
 from ._shards import shards
 
@@ -39,7 +40,7 @@ def _equal(tensors: dict[str, torch.Tensor], path: pathlib.Path, names: list[str
     with safe_open(path, "pt") as file:
         for name in names:
             kept, own = file.get_slice(name), tensors[name]
-            _, element = ELEMENT_TYPES.get(str(own.dtype).removeprefix("torch."), ("", ""))
+            _, element = ELEMENT_TYPES.get(torch_name(own.dtype), ("", ""))
             # What differs by its header is not read.
             if (kept.get_dtype() == element and kept.get_shape() == list(own.shape)
                     and torch.equal(_bytes(file.get_tensor(name)), _bytes(own))):

@@ -20,6 +20,7 @@ import weakref
 import numpy as np
 import torch
 
+from .._dtypes import torch_name
 from ..errors import UnsupportedModel
 from ._quantised import Quantised, mxfp4, nvfp4
 from ._shards import shards
@@ -146,21 +147,27 @@ def _by_blocks(scales: torch.Tensor, rows: int, columns: int, block: list | None
     return scales.repeat_interleave(high, 0)[:rows].contiguous(), wide
 
 
-def _require_fp8(codes: torch.Tensor, scales: torch.Tensor) -> None:
-    """An error for what would be read as other numbers."""
-    if codes.dtype not in (torch.float8_e4m3fn, torch.int8):
-        raise ValueError(f"'weight' is {str(codes.dtype).removeprefix('torch.')}, neither int8 nor "
-                         "fp8 (float8_e4m3fn)")
+def _numbers(scales: torch.Tensor) -> torch.Tensor:
+    """Scales, which must be numbers and not exponents."""
     if not scales.is_floating_point():
-        raise ValueError(f"its scales are {str(scales.dtype).removeprefix('torch.')}: exponents, "
-                         "which hk reads for fp4 only")
+        raise ValueError(f"its scales are {torch_name(scales.dtype)}: exponents, which hk reads for "
+                         "fp4 in groups of 32 only")
+    return scales
+
+
+def _codes_of(parts: Tensors, *types: torch.dtype) -> torch.Tensor:
+    """`weight`, which would be read as other numbers if it were of another type."""
+    codes = parts["weight"]
+    if codes.dtype not in types:
+        raise ValueError(f"'weight' is {torch_name(codes.dtype)} and not "
+                         + " or ".join(torch_name(t) for t in types))
+    return codes
 
 
 def _of_bytes(parts: Tensors, block: list | None) -> Matrix:
     """`weight` as int8 or fp8 [N, K], weight_scale and weight_zero_point, see _by_blocks."""
-    codes = parts["weight"]
-    _require_fp8(codes, parts["weight_scale"])
-    scales, group = _by_blocks(parts["weight_scale"], *codes.shape, block)
+    codes = _codes_of(parts, torch.float8_e4m3fn, torch.int8)
+    scales, group = _by_blocks(_numbers(parts["weight_scale"]), *codes.shape, block)
     if codes.is_floating_point():
         return _whole(Quantised(codes, "f8E4M3FN", group, scales))
     zeros = parts.get("weight_zero_point")
@@ -196,7 +203,7 @@ def _compressed(parts: Tensors, config: dict) -> Matrix:
     if config["format"] == "mxfp4-pack-quantized":
         return _whole(mxfp4(parts["weight_packed"], parts["weight_scale"]))
     if config["format"] == "nvfp4-pack-quantized":
-        return _whole(nvfp4(parts["weight_packed"], parts["weight_scale"].float()
+        return _whole(nvfp4(parts["weight_packed"], _numbers(parts["weight_scale"]).float()
                             / parts["weight_global_scale"].float()))
     bits, (rows, columns) = int(weights["num_bits"]), parts["weight_shape"].tolist()
     packed = list(parts["weight_packed"].shape)
@@ -215,22 +222,18 @@ def _compressed(parts: Tensors, config: dict) -> Matrix:
 def _fp8(parts: Tensors, config: dict) -> Matrix:
     """fp8 with what blocks are multiplied by, weight_scale_inv (DeepSeek), or rows or the whole,
     weight_scale (AutoFP8, ModelOpt)."""
-    codes = parts["weight"]
-    if not codes.is_floating_point():
-        raise ValueError(f"'weight' is {str(codes.dtype).removeprefix('torch.')} and not fp8")
+    codes = _codes_of(parts, torch.float8_e4m3fn)
     by_blocks = "weight_scale_inv" in parts
-    _require_fp8(codes, parts["weight_scale_inv" if by_blocks else "weight_scale"])
-    scales, group = _by_blocks(parts["weight_scale_inv" if by_blocks else "weight_scale"],
-                               *codes.shape, config.get("weight_block_size") if by_blocks else None)
+    stored = _numbers(parts["weight_scale_inv" if by_blocks else "weight_scale"])
+    scales, group = _by_blocks(stored, *codes.shape,
+                               config.get("weight_block_size") if by_blocks else None)
     return _whole(Quantised(codes, "f8E4M3FN", group, scales))
 
 
 def _modelopt_nvfp4(parts: Tensors, config: dict) -> Matrix:
     """fp4 in u8 [N, K / 2], weight_scale [N, K / 16] in fp8, and what multiplies all of these,
     weight_scale_2."""
-    if parts["weight_scale"].dtype == torch.uint8:
-        raise ValueError("weight_scale is uint8 and not fp8")
-    return _whole(nvfp4(parts["weight"], parts["weight_scale"].float()
+    return _whole(nvfp4(parts["weight"], _numbers(parts["weight_scale"]).float()
                         * parts["weight_scale_2"].float()))
 
 
@@ -475,7 +478,7 @@ def _layers(folder: pathlib.Path, notes: list[str]
         if name.endswith((".weight", ".bias")) and tensor.dtype in (torch.int8, torch.uint8,
                                                                     torch.int32):
             raise UnsupportedModel(
-                f"'{name}' is {str(tensor.dtype).removeprefix('torch.')}, and no tensor of the folder "
+                f"'{name}' is {torch_name(tensor.dtype)}, and no tensor of the folder "
                 f"ends in {' or '.join(scheme.marks)} for it; the folder is incomplete, or of another "
                 "version: save it without quantisation")
         if tensor.is_floating_point() and tensor.itemsize == 1:

@@ -5,6 +5,8 @@ import typing
 import numpy as np
 import torch
 
+from .._dtypes import torch_name
+
 FP4 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
 PACKED = ("ui4", "f4E2M1FN")  # Two to a byte, the even column low.
 
@@ -63,7 +65,7 @@ class Quantised(typing.NamedTuple):
 def _require_fp4(codes: torch.Tensor, scales: torch.Tensor, group: int) -> None:
     wanted = (*codes.shape[:-1], -(-codes.shape[-1] * 2 // group))
     if codes.dtype != torch.uint8 or scales.shape != wanted:
-        raise ValueError(f"codes are {str(codes.dtype).removeprefix('torch.')} {list(codes.shape)} and "
+        raise ValueError(f"codes are {torch_name(codes.dtype)} {list(codes.shape)} and "
                          f"scales {list(scales.shape)}; fp4 in groups of {group} has codes in uint8 "
                          f"and scales {list(wanted)}")
 
@@ -72,7 +74,7 @@ def mxfp4(codes: torch.Tensor, scales: torch.Tensor) -> Quantised:
     """fp4 [N, K / 2], the even column of a byte low, with a power of two for each 32 columns, of
     which `scales` (u8) are the exponents, plus 127."""
     if scales.dtype != torch.float8_e8m0fnu and scales.dtype != torch.uint8:
-        raise ValueError(f"scales are {str(scales.dtype).removeprefix('torch.')}, not exponents in u8")
+        raise ValueError(f"scales are {torch_name(scales.dtype)}, not exponents in u8")
     _require_fp4(codes, scales, 32)
     return Quantised(codes, "f4E2M1FN", 32, scales.view(torch.float8_e8m0fnu))
 
