@@ -21,9 +21,14 @@
 
 namespace hk {
 
-/// Whether all scales of the wave are numbers, as nearly always.
+/// Whether all scales of the wave are numbers, as nearly always, and none is so
+/// small that its own rounding takes quotients past their limit: of a largest
+/// element of 671 * 2^-149 and a limit of 448 the scale is 2^-149, not 1.5
+/// times that. One comparison of bits; a scale has no sign.
 HK_DEV bool areNumbers(float scale) {
-  return __builtin_expect(ballot(!(scale < __builtin_inff())) == 0, true);
+  constexpr u32 least = 0x00800000u, end = 0x7F800000u; // 2^-126, infinity
+  return __builtin_expect(
+      ballot(bitCast<u32>(scale) - least >= end - least) == 0, true);
 }
 
 namespace detail {
