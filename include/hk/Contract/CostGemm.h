@@ -121,6 +121,10 @@ constexpr double flightGemmMicroseconds(const Target &target,
                                         const GemmShapeClass &shape,
                                         const GemmSize &size) {
   auto [blocks, products] = gemmBlocks(target, tile, shape, size);
+  if (shape.grouped && size.block == 0)
+    blocks = tilesOfGroup(double(size.m), tile.bm) *
+             ceilDiv(double(size.n), gemmColumns(tile, shape.pair)) *
+             double(size.batches);
   double steps = ceilDiv(double(size.k), tile.bk);
   int64_t lds = gemmLds(target, tile, shape);
   double fit = residentBlocks(target, lds, gemmThreads(target, tile));

@@ -68,6 +68,22 @@ constexpr GemmBlocks gemmBlocks(const Target &target, const GemmTile &tile,
   return {tiles * columns, productsOfTile(together, each)};
 }
 
+/// Tiles of `bm` rows of a group on average. Tokens choose their experts, so
+/// that rows of a group vary by the root of their mean: here evenly, as far on
+/// either side of it as gives that deviation.
+constexpr double tilesOfGroup(double rows, double bm) {
+  double root = rows > 1 ? rows : 1;
+  for (int i = 0; i < 32; ++i)
+    root = (root + rows / root) / 2;
+  double reach = 1.7320508 * root;
+  double from = rows > reach ? rows - reach : 0, to = rows + reach;
+  auto sumOfTiles = [&](double most) { // of all numbers of rows up to `most`
+    double whole = double(int64_t(most / bm));
+    return bm * whole * (whole + 1) / 2 + (whole + 1) * (most - whole * bm);
+  };
+  return (sumOfTiles(to) - sumOfTiles(from)) / (to - from);
+}
+
 /// Every block of places as a matrix of the batch: it is read once a block.
 constexpr GemmSize withBlocksAsBatches(GemmSize size) {
   if (size.block == 0)

@@ -45,8 +45,8 @@ struct GemmShapeClass {
   bool streamedInF32 = false;
   /// They are fp4 whose blocks of 32 have a power of two each.
   bool powersOfCodes = false;
-  /// Groups are given by bounds.
-  bool byBounds = false;
+  /// Groups are given by bounds; they are of k.
+  bool byBounds = false, groupsK = false;
   /// The scaled matrix instruction takes the operands as they lie in memory;
   /// their types then.
   bool microscaled = false;
@@ -243,7 +243,7 @@ constexpr bool pingPongFits(const GemmTileRow &row, const GemmTile &tile,
   return shape.operand != DType::F32 && !shape.staged &&
          shape.scaled == row.scaled &&
          (!shape.scaled || (isFp8(shape.operand) && !shape.pair)) &&
-         !shape.quantized && !shape.grouped &&
+         !shape.quantized && !shape.groupsK &&
          (shape.group == 0 || gemmColumns(tile, shape.pair) % shape.group == 0);
 }
 

@@ -111,9 +111,8 @@ Verdict mlir::hk::pingPongVerdict(GemmPlan gemm, const ::hk::Target &target,
       return Verdict::refuse(verdict.getReason(),
                              "the " + Twine(name) +
                                  " operand: " + verdict.getDetail());
-  if (gemm.grouped())
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "groups of rows need blocks");
+  if (gemm.groupsK())
+    return Verdict::refuse(Reason::UnsupportedShape, "groups of k need blocks");
   if (gemm.hasScaleAlongK() && !::hk::isFp8(type))
     return Verdict::refuse(Reason::UnsupportedDType,
                            "f32 scales along k need 8-bit floats");

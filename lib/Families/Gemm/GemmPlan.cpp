@@ -496,6 +496,7 @@ static void describeStream(GemmPlan gemm, const ::hk::Target &target,
   shape.columnsOfB = !b.isKContiguous();
   shape.byBounds =
       shape.grouped && gemm.grouped().getForm() == GroupForm::bounds;
+  shape.groupsK = gemm.groupsK();
   shape.microscaled =
       microscaledVerdict(gemm, target, alignA, alignB).accepted();
   if (shape.microscaled) {

@@ -71,14 +71,17 @@ HK_DEV void runEpilogue(const Epilogue &epilogue, i64 batch, i64 row, i64 col,
 }
 
 /// TotalT: the accumulators of a block; RowBytesA: of a row of A in a stage;
-/// Slots: rows of A whose scales a thread reads.
-template <class P, class TotalT, int RowBytesA, int Slots> struct BlockProduct {
+/// Slots: rows of A whose scales a thread reads; Full: the main loop has no
+/// register left for what stores of a tile and of the next one have in common.
+template <class P, class TotalT, int RowBytesA, int Slots, bool Full = false>
+struct BlockProduct {
   using A = typename P::A;
   using B = typename P::B;
   using Acc = typename P::Acc;
   using Total = TotalT;
   static constexpr GemmTile T = P::kTile;
   static constexpr int kThreads = Total::kThreads;
+  static constexpr bool kFull = Full;
   static constexpr int kRowBytesA = RowBytesA, kBytesA = T.bm * RowBytesA;
   static constexpr int kSlab = int(gemmSlabRows(kTarget, T));
   static_assert(kSlab == Total::kSlabRows * T.wm,
@@ -96,6 +99,11 @@ template <class P, class TotalT, int RowBytesA, int Slots> struct BlockProduct {
       typename Choice<A::kGathered && keepsRowsInRegisters(kTarget),
                       ThreadRows<A, kLines, Slots>, TileSource<A>>::Type;
 
+  /// The tile's row of which this thread copies line `line` (ThreadRows).
+  HK_MEM static int copiedRow(int line) {
+    return (line * kThreads + threadId()) / (RowBytesA / 16);
+  }
+
   /// Where the tiles of this block start; the parts of B are n rows apart.
   struct Source {
     SourceA a;
@@ -112,6 +120,9 @@ template <class P, class TotalT, int RowBytesA, int Slots> struct BlockProduct {
     constexpr int waveRows = T.bm / T.wm, slabRows = Total::kSlabRows;
     constexpr int perRow = P::kCols / V, total = kSlab * perRow;
     static_assert(P::kCols % V == 0);
+    int thread = threadId();
+    if constexpr (kFull)
+      thread = computeLaneFromHere(thread);
     HK_UNROLL for (int i = 0; i < Total::kSlabs; ++i) {
       acc.forSlab(i, [&](int, int row, int col, Vec<Acc, Total::V> &v) {
         int slabRow = row / waveRows * slabRows + row % slabRows;
@@ -119,7 +130,7 @@ template <class P, class TotalT, int RowBytesA, int Slots> struct BlockProduct {
             v;
       });
       barrier();
-      for (int x = threadId(); x < (total + kThreads - 1) / kThreads * kThreads;
+      for (int x = thread; x < (total + kThreads - 1) / kThreads * kThreads;
            x += kThreads) {
         int r = x / perRow, col = x % perRow * V;
         bool live = total % kThreads == 0 || x < total;

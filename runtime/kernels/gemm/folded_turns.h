@@ -20,28 +20,67 @@
 
 namespace hk {
 
+/// Scales of rows at a distance from each other.
+template <int Rows> struct TurnScaleRows {
+  TileView view;
+  u32 at[Rows];
+
+  /// Four of row i from byte `further` on. What lies outside is 0, with Tail
+  /// part of the 16 bytes, too.
+  template <bool Tail> HK_MEM f32x4 four(int i, u32 further) const {
+    if constexpr (!Tail)
+      return bitCast<f32x4>(view.loadFurther(at[i], further));
+    f32x4 v;
+    HK_UNROLL for (u32 e = 0; e < 4; ++e) v[e] =
+        bitCast<float>(u32(__builtin_amdgcn_raw_buffer_load_b32(
+            view.rsrc, at[i] + further + e * 4, 0, 0)));
+    return v;
+  }
+};
+
+/// The same of rows that lie anywhere, whose addresses are made as those of
+/// NamedTurnSource. With Tail what lies outside is the row's first one.
+template <int Rows> struct NamedTurnScaleRows {
+  Global<const u8> base;
+  u32 row[Rows], stride, rowBytes;
+
+  template <bool Tail> HK_MEM f32x4 four(int i, u32 further) const {
+    typedef f32x4 __attribute__((aligned(4))) Unaligned;
+    u32 r = row[i];
+    asm("" : "+v"(r) : "s"(further));
+    auto from = base + u64(r) * stride;
+    if constexpr (!Tail)
+      return *(Global<const Unaligned>)(from + further);
+    f32x4 v;
+    HK_UNROLL for (u32 e = 0; e < 4; ++e) {
+      u32 byte = further + e * 4;
+      v[e] = *(Global<const float>)(from + (byte < rowBytes ? byte : 0u));
+    }
+    return v;
+  }
+};
+
 /// f32 scales of a wave's sums by tiles of k: those of a lane's rows of A, and
 /// the one of the wave's columns.
 template <class P, class Mma> struct TurnScales {
+  static constexpr bool kNamed = P::A::kGathered;
   /// Of a fragment.
   static constexpr int kLoads = (P::kScaleA ? 1 : 0) + (P::kScaleB ? 1 : 0);
 
   u32 begin;
   int tiles;
-  TileView a, b;
-  u32 at[Mma::MI];
+  typename Choice<kNamed, NamedTurnScaleRows<Mma::MI>,
+                  TurnScaleRows<Mma::MI>>::Type a;
+  TurnScaleRows<1> b;
 
   /// Of the tiles of `source`, whose columns begin at n0.
   template <class Source>
   HK_MEM TurnScales(const GemmArgs &args, const Source &source, i64 n0,
                     int tiles)
       : begin(u32(source.k0 / kBlockScaleA.depth) * 4), tiles(tiles),
-        a(viewOf(args.a.fold, source.a.row0, source.a.rows, P::kTile.bm,
-                 begin + tiles * 4)),
-        b(viewOf(args.b.fold, rowOfB(n0, args.n), 1, 1, begin + tiles * 4)) {
-    HK_UNROLL for (int i = 0; i < Mma::MI; ++i) at[i] =
-        u32(Mma::rowOf(i)) * u32(args.a.fold.strideRow) * 4;
-  }
+        a(rowsOfA(args.a.fold, source.a, begin + tiles * 4)),
+        b{viewOf(args.b.fold, rowOfB(n0, args.n), 1, 1, begin + tiles * 4),
+          {0}} {}
 
   /// Those of fragment i of the rows, and four tiles: a row's lie side by side,
   /// so that a line of memory is asked for once in four tiles.
@@ -59,13 +98,32 @@ template <class P, class Mma> struct TurnScales {
     u32 further = begin + u32(tile) * 4;
     Values v = {};
     if constexpr (P::kScaleA)
-      v.a = four<Tail>(a, at[i], further);
+      v.a = a.template four<Tail>(i, further);
     if constexpr (P::kScaleB)
-      v.b = four<Tail>(b, 0, further);
+      v.b = b.template four<Tail>(0, further);
     return v;
   }
 
 private:
+  template <class SourceA>
+  HK_MEM static auto rowsOfA(const ScaleArgs &scales, const SourceA &source,
+                             i64 rowBytes) {
+    if constexpr (kNamed) {
+      NamedTurnScaleRows<Mma::MI> rows = {global<const u8>(scales.data),
+                                          {},
+                                          u32(scales.strideRow) * 4,
+                                          u32(rowBytes)};
+      HK_UNROLL for (int i = 0; i < Mma::MI; ++i) rows.row[i] =
+          u32(source.foldRow(i, 0));
+      return rows;
+    } else {
+      TurnScaleRows<Mma::MI> rows = {
+          viewOf(scales, source.row0, source.rows, P::kTile.bm, rowBytes), {}};
+      HK_UNROLL for (int i = 0; i < Mma::MI; ++i) rows.at[i] =
+          u32(Mma::rowOf(i)) * u32(scales.strideRow) * 4;
+      return rows;
+    }
+  }
   /// Rows of scales up to those of `tiles` tiles. A single row has no stride.
   HK_MEM static TileView viewOf(const ScaleArgs &scales, i64 row, i64 rows,
                                 int most, i64 rowBytes) {
@@ -80,17 +138,6 @@ private:
     i64 column = n0 + Mma::waveCol();
     return (column < n ? column : n - 1) / kBlockScaleB.rows;
   }
-  /// What lies outside is 0; part of 16 bytes may not.
-  template <bool Tail>
-  HK_MEM static f32x4 four(const TileView &view, u32 offset, u32 further) {
-    if constexpr (!Tail)
-      return bitCast<f32x4>(view.loadFurther(offset, further));
-    f32x4 v;
-    HK_UNROLL for (u32 e = 0; e < 4; ++e) v[e] =
-        bitCast<float>(u32(__builtin_amdgcn_raw_buffer_load_b32(
-            view.rsrc, offset + further + e * 4, 0, 0)));
-    return v;
-  }
 };
 
 /// `count`, as one that the compiler does not know. It takes a loop that runs
@@ -100,8 +147,8 @@ HK_DEV int unknownCount(int count) { return int(opaqueScalar(u32(count))); }
 /// What both walks have: tiles of 256 x 128 for 4 x 2 waves, as the totals of
 /// 256 columns would leave too few registers for sums.
 template <class P, class Mma, int Stages>
-struct FoldedTurns : TurnWalk<Mma, Stages, 4, 2> {
-  using Walk = TurnWalk<Mma, Stages, 4, 2>;
+struct FoldedTurns : TurnWalk<Mma, P::A::kGathered, Stages, 4, 2> {
+  using Walk = TurnWalk<Mma, P::A::kGathered, Stages, 4, 2>;
   using Scales = TurnScales<P, Mma>;
   using Sum = typename Mma::Fragment;
   static_assert(Mma::MI == 2 && Mma::NI == 2);

@@ -171,10 +171,14 @@ struct OrderedRows : RowsOfGroup<Groups, OrderedRows<Groups, BM, Threads>> {
   }
 
   HK_MEM bool isNamed(int r) const {
-    u64 word = live[0];
-    HK_UNROLL for (int w = 1; w * kWave < BM; ++w) word =
-        r / kWave == w ? live[w] : word;
-    return word >> (r % kWave) & 1;
+    // Who asks reads the place's row of the result as well.
+    if (Base::kBlocks && !tile.unnamed)
+      return rowOfA(r) >= 0;
+    // A choice of words would be an address, and they would be in memory.
+    u64 named = 0;
+    HK_UNROLL for (int w = 0; w * kWave < BM; ++w) named |=
+        r / kWave == w ? live[w] >> (r % kWave) & 1 : 0;
+    return named;
   }
 };
 

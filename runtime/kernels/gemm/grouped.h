@@ -154,10 +154,7 @@ private:
       return {args.a, rows.table, args.m};
     else
       return {args.a, args.m,
-              [&](int line) {
-                return rows.rowOfA((line * Base::kThreads + threadId()) /
-                                   (Base::kRowBytesA / 16));
-              },
+              [&](int line) { return rows.rowOfA(Base::copiedRow(line)); },
               [&](int slot) { return rows.rowOfA(Base::scaledRow(slot)); }};
   }
 #else

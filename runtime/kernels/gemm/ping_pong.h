@@ -31,15 +31,16 @@ using PingPongMma = BlockMma<P::kOperand, P::kTile.bm, P::kTile.bn, P::kTile.bk,
 
 /// The walk for a chip that copies 16 bytes a lane straight into LDS, or for
 /// one that does not.
-template <class Mma, bool Direct = kTarget.directToLds >= 16>
+template <class Mma, bool Named, bool Direct = kTarget.directToLds >= 16>
 struct PingPongWalk;
 
 /// Two stages, filled by copies straight into LDS: what is read of tile t is
 /// overwritten by tile t + 2. A tile is two turns, one for each half of a
 /// wave's rows of A. A wait leaves eight copies under way, those of the last
 /// two turns.
-template <class Mma> struct PingPongWalk<Mma, true> : TurnWalk<Mma, 2> {
-  using Walk = TurnWalk<Mma, 2>;
+template <class Mma, bool Named>
+struct PingPongWalk<Mma, Named, true> : TurnWalk<Mma, Named, 2> {
+  using Walk = TurnWalk<Mma, Named, 2>;
   using typename Walk::Fragment;
   using Walk::acc, Walk::rowsA, Walk::rowsB;
   using Walk::Walk, Walk::kSteps, Walk::kFragmentBytes, Walk::kCopies;
@@ -104,8 +105,9 @@ template <class Mma> struct PingPongWalk<Mma, true> : TurnWalk<Mma, 2> {
 
 /// One stage, which fills LDS; the next tile is in registers meanwhile. A tile
 /// is four turns, one for every 32 bytes of k.
-template <class Mma> struct PingPongWalk<Mma, false> : TurnWalk<Mma, 1> {
-  using Walk = TurnWalk<Mma, 1>;
+template <class Mma, bool Named>
+struct PingPongWalk<Mma, Named, false> : TurnWalk<Mma, Named, 1> {
+  using Walk = TurnWalk<Mma, Named, 1>;
   using typename Walk::Fragment;
   using Walk::a, Walk::b, Walk::lds, Walk::acc, Walk::rowsA, Walk::rowsB;
   using Walk::Walk, Walk::kFragmentBytes;
@@ -179,7 +181,15 @@ private:
 };
 
 template <class P>
-using PingPongBlock = BlockProduct<P, PingPongMma<P>, kTurnRowBytes, 1>;
+using PingPongBlock =
+    BlockProduct<P, PingPongMma<P>, kTurnRowBytes, PingPongMma<P>::MI, true>;
+
+template <class P, class Mma, bool Folds> struct TurnWalkOf {
+  using Type = PingPongWalk<Mma, P::A::kGathered>;
+};
+template <class P, class Mma> struct TurnWalkOf<P, Mma, true> {
+  using Type = FoldedWalk<P, Mma>;
+};
 
 template <class Problem> struct PingPong : PingPongBlock<Problem> {
   using P = Problem;
@@ -191,6 +201,7 @@ template <class Problem> struct PingPong : PingPongBlock<Problem> {
   static constexpr GemmTile T = P::kTile;
   static constexpr i64 kLds = gemmLds(kTarget, T, P::kOperand);
   static constexpr bool kFolds = P::kScale != KScale::None;
+  using Walk = typename TurnWalkOf<P, Mma, kFolds>::Type;
   static_assert(T.bm == 256 && T.bn == T.wn * 64 &&
                 Mma::kRowBytes == kTurnRowBytes && kThreads == kTurnThreads);
   static_assert(!kFolds || (kBlockScaleA.depth == T.bk &&
@@ -207,7 +218,18 @@ template <class Problem> struct PingPong : PingPongBlock<Problem> {
   };
   static_assert(sizeof(Shared) == kLds);
 
-  template <class Walk> HK_MEM static void take(Walk &walk, int tiles) {
+  /// The tile's row of which this thread copies line `line`, and the one whose
+  /// sums slot `slot` scales.
+  HK_MEM static int copiedRow(int line) {
+    constexpr int chunks = Walk::A::kChunks;
+    return computeLaneFromHere(Walk::A::firstRow()) +
+           Walk::A::rowStep(line / chunks, line % chunks);
+  }
+  HK_MEM static int scaledRow(int slot) {
+    return computeLaneFromHere(Mma::rowOf(0)) + slot * kFragmentRows;
+  }
+
+  HK_MEM static void take(Walk &walk, int tiles) {
     walk.start();
     barrierOfCopies();
     bool ahead = waveId() < kTurnThreads / kWave / 2;
@@ -220,24 +242,34 @@ template <class Problem> struct PingPong : PingPongBlock<Problem> {
     barrier();
   }
 
+  /// `rowBytes`: those of a row of B, which are as many.
+  HK_MEM static typename Walk::A rowsOfA(const GemmArgs &args, const Source &s,
+                                         u32 rowBytes) {
+    if constexpr (A::kGathered) {
+      return {global<const u8>(args.a.data), s.a.rows,
+              u32(memBytes<A>(args.a.stride)), rowBytes};
+    } else {
+      TileView view = s.a.template view<T.bm, T.bk>(s.k0, s.k1);
+      return {view, view, false};
+    }
+  }
+
   HK_MEM static void accumulate(const GemmArgs &args, const Source &s, i64 n0,
                                 u8 *lds, Mma &acc) {
     acc.clear();
     int tiles = int((s.k1 - s.k0 + T.bk - 1) / T.bk);
     if (tiles == 0)
       return;
-    TileView a = s.a.template view<T.bm, T.bk>(s.k0, s.k1);
     TileView b0 = s.part(0).template view<kPartRows, T.bk>(s.k0, s.k1);
     TileView b1 = s.part(kParts - 1).template view<kPartRows, T.bk>(s.k0, s.k1);
     u32 begin = s.a.firstByte(s.k0);
+    typename Walk::B b(b0, b1, P::kPair);
     if constexpr (kFolds) {
-      using Walk = FoldedWalk<P, Mma>;
       TurnScales<P, Mma> scales(args, s, n0, tiles);
-      Walk walk({{a, a, false}, {b0, b1, P::kPair}, begin, lds, acc}, scales);
+      Walk walk({rowsOfA(args, s, b0.rowBytes), b, begin, lds, acc}, scales);
       take(walk, tiles);
     } else {
-      PingPongWalk<Mma> walk({a, a, false}, {b0, b1, P::kPair}, begin, lds,
-                             acc);
+      Walk walk(rowsOfA(args, s, b0.rowBytes), b, begin, lds, acc);
       take(walk, tiles);
     }
   }

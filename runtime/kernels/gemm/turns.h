@@ -41,31 +41,58 @@ template <class F> HK_DEV void takeTurn(F products) {
   codeFence();
 }
 
-/// The copies of an operand's tiles of Rows rows, of which each wave multiplies
-/// WaveRows. Of two parts each is one of a thread's two chunks of a half.
-template <int WaveRows, int Rows> struct TurnSource {
+/// How a tile of Rows rows, of which each wave multiplies WaveRows, lies in two
+/// halves, and which chunks of it a thread copies.
+template <int WaveRows, int Rows> struct TurnRows {
   static constexpr int kHalfRows = Rows / 2;
   static constexpr int kHalfBytes = kHalfRows * kTurnRowBytes;
   /// 16-byte chunks of a half that a thread copies.
   static constexpr int kChunks = kHalfRows / kTurnChunkRows;
   static_assert(kChunks * kTurnChunkRows == kHalfRows);
 
+  /// The tile's row of which this thread copies chunk i of half h is rowStep(h,
+  /// i) behind the first one.
+  HK_MEM static int firstRow() {
+    return line() / kEach * WaveRows + line() % kEach;
+  }
+  HK_MEM static constexpr int rowStep(int h, int i) {
+    return i * (kTurnChunkRows / kEach) * WaveRows + h * kEach;
+  }
+  HK_MEM static int copiedRow(int h, int i) {
+    return firstRow() + rowStep(h, i);
+  }
+  /// Where the thread's chunks lie in a row.
+  HK_MEM static u32 chunkByte() {
+    return u32(operandChunk<kTurnRowBytes>(line(), threadId() % 8)) * 16;
+  }
+
+private:
+  /// Rows of a wave in a half.
+  static constexpr int kEach = WaveRows / 2;
+  static_assert(kTurnChunkRows % kEach == 0);
+  HK_MEM static int line() { return threadId() * 16 / kTurnRowBytes; }
+};
+
+/// The copies of an operand's tiles. Of two parts each is one of a thread's two
+/// chunks of a half.
+template <int WaveRows, int Rows> struct TurnSource : TurnRows<WaveRows, Rows> {
+  using Layout = TurnRows<WaveRows, Rows>;
+  using Layout::kHalfRows, Layout::kChunks;
+
   TileView first, second;
   u32 at[2][kChunks];
-  /// Where the thread's chunks lie in a row.
-  u32 chunk;
+  u32 chunk = Layout::chunkByte();
 
   HK_MEM TurnSource(const TileView &first, const TileView &second, bool parts)
       : first(first), second(second) {
-    int line = threadId() * 16 / kTurnRowBytes;
-    chunk = u32(operandChunk<kTurnRowBytes>(line, threadId() % 8)) * 16;
     HK_UNROLL for (int h = 0; h < 2; ++h)
         HK_UNROLL for (int i = 0; i < kChunks; ++i) {
-      int row = rowOf(h, i * kTurnChunkRows + line);
+      int row = Layout::copiedRow(h, i);
       at[h][i] = u32(parts ? row % kHalfRows : row) * first.stride + chunk;
     }
   }
 
+  HK_MEM u32 rowBytes() const { return first.rowBytes; }
   /// Chunk i of half h of the tile whose rows begin at byte `k`.
   template <bool Tail> HK_MEM u32x4 load(int h, int i, u32 k) const {
     return view(i).loadFurther(offset<Tail>(h, i, k), further<Tail>(k));
@@ -83,17 +110,53 @@ template <int WaveRows, int Rows> struct TurnSource {
 
 private:
   HK_MEM const TileView &view(int i) const { return i == 0 ? first : second; }
-  /// The tile's row that row x of half h is.
-  HK_MEM static int rowOf(int h, int x) {
-    constexpr int each = WaveRows / 2;
-    return x / each * WaveRows + h * each + x % each;
-  }
   /// Never behind the buffer's end, from which a bound may be counted.
   template <bool Tail> HK_MEM u32 further(u32 k) const {
     return !Tail || k < first.rowBytes ? k : 0u;
   }
   template <bool Tail> HK_MEM u32 offset(int h, int i, u32 k) const {
     return !Tail || k + chunk < first.rowBytes ? at[h][i] : TileView::kOutside;
+  }
+};
+
+/// The same of rows that lie anywhere. A chunk's address is made for every copy
+/// of it, as registers have no room for two words of each.
+template <int WaveRows, int Rows>
+struct NamedTurnSource : TurnRows<WaveRows, Rows> {
+  using Layout = TurnRows<WaveRows, Rows>;
+  using Layout::kChunks;
+
+  Global<const u8> base;
+  u32 row[2][kChunks];
+  u32 stride, chunk = Layout::chunkByte(), bytes;
+
+  /// `rows`: that of chunk i of half h is rows[h * kChunks + i], `stride` bytes
+  /// from the next one.
+  HK_MEM NamedTurnSource(Global<const u8> base, const i32 *rows, u32 stride,
+                         u32 rowBytes)
+      : base(base), stride(stride), bytes(rowBytes) {
+    HK_UNROLL for (int h = 0; h < 2; ++h)
+        HK_UNROLL for (int i = 0; i < kChunks; ++i) row[h][i] =
+            u32(rows[h * kChunks + i]);
+  }
+
+  HK_MEM u32 rowBytes() const { return bytes; }
+  template <bool Tail> HK_MEM u32x4 load(int h, int i, u32 k) const {
+    return *(Global<const u32x4>)address<Tail>(h, i, k);
+  }
+  template <bool Tail> HK_MEM void copy(int h, u32 k, u8 *to) const {
+    HK_UNROLL for (int i = 0; i < kChunks; ++i)
+        copy16(address<Tail>(h, i, k), to + i * kTurnThreads * 16);
+  }
+
+private:
+  template <bool Tail>
+  HK_MEM Global<const u8> address(int h, int i, u32 k) const {
+    u32 r = row[h][i], in = chunk;
+    // Of this tile, so that no sum is kept from tile to tile.
+    asm("" : "+v"(r), "+v"(in) : "s"(k));
+    auto from = (base + k) + (u64(r) * stride + in);
+    return !Tail || k + chunk < bytes ? from : (Global<const u8>)(kZeroChunk);
   }
 };
 
@@ -110,12 +173,11 @@ template <class Mma> struct TurnReader {
   const u8 *at[Mma::kSteps];
 
   HK_MEM explicit TurnReader(const u8 *lds, int rows) {
-    int row = rows + laneId() % 32;
+    int lane = computeLaneFromHere(laneId()), row = rows + lane % 32;
     HK_UNROLL for (int x = 0; x < Mma::kSteps; ++x) at[x] =
-        lds +
-        opaqueWord(
-            u32(row * kTurnRowBytes +
-                operandChunk<kTurnRowBytes>(row, x * 2 + laneId() / 32) * 16));
+        lds + opaqueWord(u32(
+                  row * kTurnRowBytes +
+                  operandChunk<kTurnRowBytes>(row, x * 2 + lane / 32) * 16));
   }
   /// Those of step k, `offset` bytes further on.
   HK_MEM TurnFragment<Mma> read(int k, int offset) const {
@@ -127,10 +189,14 @@ template <class Mma> struct TurnReader {
 };
 
 /// What all walks along k have, for WM x WN waves; Mma is the type of the
-/// accumulators. LDS has the halves of A of all stages, then those of B.
-template <class Mma, int Stages, int WM = 2, int WN = 4> struct TurnWalk {
+/// accumulators. Named: rows of A lie anywhere. LDS has the halves of A of all
+/// stages, then those of B.
+template <class Mma, bool Named, int Stages, int WM = 2, int WN = 4>
+struct TurnWalk {
   static_assert(WM * WN * kWave == kTurnThreads);
-  using A = TurnSource<Mma::MI * 32, Mma::MI * 32 * WM>;
+  using A =
+      typename Choice<Named, NamedTurnSource<Mma::MI * 32, Mma::MI * 32 * WM>,
+                      TurnSource<Mma::MI * 32, Mma::MI * 32 * WM>>::Type;
   using B = TurnSource<Mma::NI * 32, Mma::NI * 32 * WN>;
   using Fragment = TurnFragment<Mma>;
   static constexpr int kSteps = Mma::kSteps / Mma::kPer;
@@ -166,7 +232,7 @@ template <class Mma, int Stages, int WM = 2, int WN = 4> struct TurnWalk {
   }
   /// Whether rows hold all of a tile.
   HK_MEM bool isWhole(int tile) const {
-    return byteOf(tile + 1) <= a.first.rowBytes;
+    return byteOf(tile + 1) <= a.rowBytes();
   }
 
   /// Copies of a tile straight into LDS: the first half of A and all of B, and

@@ -74,6 +74,11 @@ HK_DEV i64 computeFromHere(i64 x) {
   asm volatile("" : "+s"(x));
   return x;
 }
+/// The same of a word that lanes have each their own of.
+HK_DEV int computeLaneFromHere(int x) {
+  asm volatile("" : "+v"(x));
+  return x;
+}
 
 /// Whether what only some lanes need, as NaN does, is done by a branch that the
 /// whole wave takes: a compare for two elements is then all that it costs. For

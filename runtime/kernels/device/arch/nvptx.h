@@ -78,6 +78,7 @@ HK_DEV void waveBarrier() { __nvvm_bar_warp_sync(~0u); }
 /// See amdgcn.h: ptxas orders loads as it likes.
 HK_DEV void keepOrder() {}
 HK_DEV i64 computeFromHere(i64 x) { return x; }
+HK_DEV int computeLaneFromHere(int x) { return x; }
 
 inline constexpr bool kNativeMaximum = true;
 inline constexpr bool kVotes = false;

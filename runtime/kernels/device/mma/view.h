@@ -160,6 +160,14 @@ private:
 /// What is read outside of rows that have addresses of their own.
 alignas(16) __attribute__((device)) static const u8 kZeroChunk[16] = {};
 
+#if defined(__gfx950__)
+/// 16 bytes a lane straight into LDS, where the wave's begin at `to`.
+HK_DEV void copy16(Global<const u8> from, u8 *to) {
+  __builtin_amdgcn_global_load_lds((HK_GLOBAL void *)(from), LdsPointer(to), 16,
+                                   0, 0);
+}
+#endif
+
 /// Rows that a thread copies, each at an address of its own.
 template <int Lines> struct LinesView {
   const Global<const u8> *lines;
@@ -175,8 +183,7 @@ template <int Lines> struct LinesView {
   }
 #if defined(__gfx950__)
   HK_MEM void copy16(int i, int, u32 byte, u8 *to) const {
-    __builtin_amdgcn_global_load_lds((HK_GLOBAL void *)(address(i, byte)),
-                                     LdsPointer(to), 16, 0, 0);
+    hk::copy16(address(i, byte), to);
   }
 #endif
 };
