@@ -1,10 +1,10 @@
 // Products of groups of rows: group g has the next sizes[g] rows and a matrix of its own.
 // Forward, and the gradient of the matrices, in which the groups are of k.
-// HK-LAUNCHES: 1
-// HK-DIMS: x.0=1 x.1=1 dy.0=1 dy.1=1 ones.0=1 w.1=5 w.2=1
-// HK-DIMS: x.0=37 x.1=37 dy.0=37 dy.1=37 ones.0=37 w.1=72 w.2=37
+// HK-LAUNCHES: 1 @turned_in_order=2
+// HK-DIMS: x.0=1 x.1=1 dy.0=1 dy.1=1 ones.0=1 w.1=5 w.2=1 order.0=2
+// HK-DIMS: x.0=37 x.1=37 dy.0=37 dy.1=37 ones.0=37 w.1=72 w.2=37 order.0=70
 // HK-DIMS: @forward @bounds @gradient x.0=64 dy.0=64
-// HK-DIMS: x.0=0 x.1=0 dy.0=0 dy.1=0 ones.0=0 w.1=0 w.2=0
+// HK-DIMS: x.0=0 x.1=0 dy.0=0 dy.1=0 ones.0=0 w.1=0 w.2=0 order.0=0
 // HK-DIMS: @any_sizes x.0=7 x.1=0 w.1=9 w.2=0
 // HK-DIMS: @forward @bias_f16 @gradient x.0=40 dy.0=40 --range=sizes=0:5
 // HK-DIMS: @forward @gradient x.0=33 dy.0=33 --range=sizes=-3:1
@@ -77,4 +77,10 @@ func.func @gradient_turned(%x: tensor<8x?xbf16> {hk.dims = ["_", "T"]}, %dy: ten
   %rows = hk.transpose %x [1, 0] : tensor<8x?xbf16> -> tensor<?x8xbf16>
   %y = hk.grouped_matmul %rows, %dy lengths %sizes along_k : tensor<?x8xbf16>, tensor<?x24xbf16> groups tensor<4xi32> -> tensor<4x8x24xbf16>
   return %y : tensor<4x8x24xbf16>
+}
+// Rows that an order names are read one by one, so the transpose is a kernel of its own.
+func.func @turned_in_order(%x: tensor<64x?xf16>, %w: tensor<4x40x64xf16>, %sizes: tensor<4xi32>, %order: tensor<?xi32>) -> tensor<?x40xf32> {
+  %rows = hk.transpose %x [1, 0] : tensor<64x?xf16> -> tensor<?x64xf16>
+  %y = hk.grouped_matmul %rows, %w lengths %sizes order %order transpose_b top_k 2 : tensor<?x64xf16>, tensor<4x40x64xf16> groups tensor<4xi32> order tensor<?xi32> -> tensor<?x40xf32>
+  return %y : tensor<?x40xf32>
 }

@@ -325,6 +325,10 @@ static Verdict checkElements(GemmPlan with, Operation *op, GemmSide side) {
   if (last >= 0 && operand.row != last && operand.k != last)
     return refuseDecoder(op, Reason::UnsupportedShape,
                          "makes matrices whose elements lie apart");
+  if (operand.gathered && !operand.isKContiguous())
+    return refuseDecoder(op, Reason::UnsupportedShape,
+                         "makes rows that do not run along k in memory, of "
+                         "which an order names some");
   return Verdict::accept();
 }
 
