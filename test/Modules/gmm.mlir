@@ -1,6 +1,6 @@
 // Products of groups of rows: group g has the next sizes[g] rows and a matrix of its own.
 // Forward, and the gradient of the matrices, in which the groups are of k.
-// HK-LAUNCHES: 1 @turned_in_order=2
+// HK-LAUNCHES: 1 @turned=2 @turned_in_order=2
 // HK-DIMS: x.0=1 x.1=1 dy.0=1 dy.1=1 ones.0=1 w.1=5 w.2=1 order.0=2
 // HK-DIMS: x.0=37 x.1=37 dy.0=37 dy.1=37 ones.0=37 w.1=72 w.2=37 order.0=70
 // HK-DIMS: @forward @bounds @gradient x.0=64 dy.0=64
@@ -65,8 +65,8 @@ func.func @gradient_of_bias(%dy: tensor<?x40xbf16> {hk.dims = ["M", "_"]}, %ones
   %d = hk.grouped_matmul %dy, %ones lengths %sizes along_k : tensor<?x40xbf16>, tensor<?x1xbf16> groups tensor<4xi32> -> tensor<4x40x1xf32>
   return %d : tensor<4x40x1xf32>
 }
-// Operands that lie as their transposes, groups behind rows: as many tiles as places, matrices as far
-// apart as their dim in memory says.
+// Operands that lie as their transposes. Matrices are as far apart as their dim in memory says. Rows of
+// groups, which begin anywhere, are transposed by a kernel of their own.
 func.func @turned(%x: tensor<8x?xbf16>, %w: tensor<40x4x8xbf16>, %sizes: tensor<4xi32>) -> tensor<?x40xbf16> {
   %rows = hk.transpose %x [1, 0] : tensor<8x?xbf16> -> tensor<?x8xbf16>
   %matrices = hk.transpose %w [1, 0, 2] : tensor<40x4x8xbf16> -> tensor<4x40x8xbf16>
@@ -78,7 +78,6 @@ func.func @gradient_turned(%x: tensor<8x?xbf16> {hk.dims = ["_", "T"]}, %dy: ten
   %y = hk.grouped_matmul %rows, %dy lengths %sizes along_k : tensor<?x8xbf16>, tensor<?x24xbf16> groups tensor<4xi32> -> tensor<4x8x24xbf16>
   return %y : tensor<4x8x24xbf16>
 }
-// Rows that an order names are read one by one, so the transpose is a kernel of its own.
 func.func @turned_in_order(%x: tensor<64x?xf16>, %w: tensor<4x40x64xf16>, %sizes: tensor<4xi32>, %order: tensor<?xi32>) -> tensor<?x40xf32> {
   %rows = hk.transpose %x [1, 0] : tensor<64x?xf16> -> tensor<?x64xf16>
   %y = hk.grouped_matmul %rows, %w lengths %sizes order %order transpose_b top_k 2 : tensor<?x64xf16>, tensor<4x40x64xf16> groups tensor<4xi32> order tensor<?xi32> -> tensor<?x40xf32>

@@ -325,10 +325,13 @@ static Verdict checkElements(GemmPlan with, Operation *op, GemmSide side) {
   if (last >= 0 && operand.row != last && operand.k != last)
     return refuseDecoder(op, Reason::UnsupportedShape,
                          "makes matrices whose elements lie apart");
-  if (operand.gathered && !operand.isKContiguous())
+  // No vector of a group's rows begins where one of the matrix does, and an
+  // order names rows one by one.
+  if (side == GemmSide::Lhs && with.grouped() && !with.groupsK() &&
+      !operand.isKContiguous())
     return refuseDecoder(op, Reason::UnsupportedShape,
                          "makes rows that do not run along k in memory, of "
-                         "which an order names some");
+                         "groups that begin at any of them");
   return Verdict::accept();
 }
 
