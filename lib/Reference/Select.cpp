@@ -50,11 +50,15 @@ private:
       return int(std::isnan(a)) - int(std::isnan(b));
     return a > b ? 1 : a < b ? -1 : 0;
   }
+  /// How low or high an element may stand: numbers as they are, infinities
+  /// behind all of f32, NaN above those; what is unspecified beyond either end.
   static double bound(Noisy v, double sign) {
     if (std::isinf(v.sigma))
       return sign * kInf;
-    if (!std::isfinite(v.value))
-      return std::isnan(v.value) ? kInf : v.value;
+    if (std::isnan(v.value))
+      return kBehindF32 * 2;
+    if (std::isinf(v.value))
+      return std::copysign(kBehindF32, v.value);
     return v.value + sign * v.reach();
   }
 
@@ -71,6 +75,7 @@ private:
     }
   }
 
+  static constexpr double kBehindF32 = 0x1p1000;
   ArrayRef<Noisy> values;
   std::vector<int64_t> order;
   std::vector<bool> uncertain;

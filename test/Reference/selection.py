@@ -49,6 +49,17 @@ case = run("hk.topk %0 ties highest_index order by_index : INS -> OUTS", [(x, "f
 for row in case.values[1]:
     assert len(set(row)) == 6 and min(row) >= 0 and max(row) < 12, row
 
+# A sum that the order decides may be infinite or NaN: it may stand in front of an infinity, too.
+x = np.array([[np.inf, 3e38, 1], [0, 3e38, 0], [0, -3e38, 0]])
+case = Case("""func.func @main(%x: tensor<3x3xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>) {
+  %s = hk.cumsum inclusive %x dim 0 : tensor<3x3xf32>
+  %v, %i = hk.topk %s : tensor<3x3xf32> -> tensor<3x2xf32>, tensor<3x2xi32>
+  return %v, %i : tensor<3x2xf32>, tensor<3x2xi32>
+}
+""", [x])
+assert np.isinf(case.bounds[1][2]).all(), case.bounds[1]
+assert (case.bounds[1][0] == 0).all() and (case.values[1][0] == [0, 1]).all(), case.values[1]
+
 x = special((5, 9))
 ids = rng.integers(-2, 12, (5, 4))
 want = np.where((ids >= 0) & (ids < 9), np.take_along_axis(x, np.clip(ids, 0, 8), 1), 0)
