@@ -137,12 +137,25 @@ def test_norms():
     assert [f'"result_{i}"' in graph.mlir for i in range(6)] == [True] * 5 + [False]
 
 
+def each_third(x):
+    """As rotary embeddings of images interleave the frequencies of three axes."""
+    y = x.clone()
+    y[:, 1:13:3] = -x[:, :4]
+    return y
+
+
 def test_layouts():
     imported(Of(
         repeat=lambda x: x.repeat(1, 2), tile=lambda x: x[:, :1].tile(1, 3),
         interleaved=lambda x: x.repeat_interleave(2, -1), padded=lambda x: F.pad(x, (2, 1), value=4.0),
         cut=lambda x: F.pad(x, (-1, -3)), rolled=lambda x: x.roll(5, -1), lower=torch.tril,
+        # Register tokens of which a model has none.
+        none=lambda x: torch.cat([torch.zeros(1, 0).expand(x.shape[0], -1) * 2, x], 1),
         turned=lambda x: x.flip(-1), both=lambda x: torch.cat(torch.var_mean(x, -1, keepdim=True), 1),
+        thirds=each_third, bins=lambda x: torch.bucketize(x, torch.arange(-2, 3) / 2.0),
+        bins_right=lambda x: torch.bucketize(x * 0 + 0.5, torch.arange(-2, 3) / 2.0, right=True),
+        best=lambda x: x.view(-1, 2, 8).transpose(1, 2).topk(3, 1)[1], pooled=lambda x: x.view(
+            -1, 4, 4).max(1).values,
         outer=lambda x: x[:, :, None] * x[:, None, :], product=lambda x: torch.einsum("ni,mi->nm", x, x),
         places=lambda x: x + torch.arange(16), filled=lambda x: x * torch.full((16,), 3.0)),
         rows(9, 16))

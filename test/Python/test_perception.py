@@ -63,16 +63,28 @@ def test_convolutions_of_sounds():
     module = random(Each(
         same=nn.Conv1d(6, 8, 3, padding=1), fifth=nn.Conv1d(6, 8, 10, 5),
         positions=nn.Conv1d(6, 6, 128, padding=64, groups=3),
-        alone=nn.Conv1d(6, 6, 31, padding=15, groups=6), back=nn.ConvTranspose1d(6, 4, 4, 2, 1)))
+        alone=nn.Conv1d(6, 6, 31, padding=15, groups=6), back=nn.ConvTranspose1d(6, 4, 4, 2, 1),
+        # PyTorch writes the mean's strides out where channels lie last, as Swin's do.
+        mean=Alone(lambda x: F.adaptive_avg_pool1d(x.transpose(1, 2), 1)),
+        batch=Alone(lambda x: F.batch_norm(x, None, None, training=True))))
     graph = imported(module, rows(3, 6, 150))
     # A window of 128 is 16 runs of 8.
     assert graph.mlir.count("hk.concat") < 10
 
 
+def image(x):
+    return x.view(-1, 1, 4, 6)
+
+
 def test_windows():
     imported(Of(patches=lambda x: x.unfold(1, 4, 4), runs=lambda x: x.unfold(1, 5, 2),
-                whole=lambda x: F.max_pool2d(x.view(-1, 1, 4, 6), 3, 2, 1, ceil_mode=True)),
-             rows(5, 24))
+                whole=lambda x: F.max_pool2d(image(x), 3, 2, 1, ceil_mode=True)), rows(5, 24))
+
+
+def test_averages_of_fewer_elements_at_the_edges():
+    imported(Of(within=lambda x: F.avg_pool2d(image(x), 3, 1, 1, count_include_pad=False),
+                beyond=lambda x: F.avg_pool2d(image(x), 3, 2, 1, ceil_mode=True),
+                both=lambda x: F.avg_pool1d(x, 5, 3, 2, True, False)), rows(5, 24))
 
 
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
@@ -85,6 +97,14 @@ def test_other_sizes(mode):
 def test_refused():
     with pytest.raises(hk.UnsupportedModel, match="transposed convolution of 3 groups"):
         imported(Each(back=nn.ConvTranspose2d(3, 3, 2, groups=3)), rows(3, 3, 8, 8))
+    with pytest.raises(hk.UnsupportedModel, match="as_strided of .2, 6. to .2, 3. in steps of .6, 2."):
+        imported(Alone(lambda x: x.as_strided((2, 3), (6, 2))), rows(2, 6), dynamic=False)
+    with pytest.raises(hk.UnsupportedModel, match="fewer elements, along a dim whose size a call tells"):
+        imported(Alone(lambda x: F.avg_pool1d(x.T, 3, 1, 1, count_include_pad=False)), rows(8, 3))
+    # What fails behind the trace has the model's line, too.
+    with pytest.raises(hk.UnsupportedModel, match="test_perception.py:.*how many depends on data|"
+                                                  "depends on data must be taken out"):
+        imported(Alone(lambda x: x[x > 0].view(-1, 1)[:, 0].sum()), rows(3, 3), dynamic=False)
 
 
 def test_sounds_of_any_length():

@@ -234,7 +234,8 @@ def _check_module(module: torch.nn.Module, graph: Graph, library: str | pathlib.
         for sides in differences(module, function, graph.signature, graph.dtype):
             for name, *tensors in zip(graph.signature.results, *sides, strict=True):
                 report = _one_result(name, *tensors, graph.dtype)
-                worst = max(worst, report, key=lambda r: (r.vacuous, r.error / (r.bound or 1.0)))
+                worst = max(worst, report, key=lambda r: (r.vacuous, r.error / (r.bound or 1.0),
+                                                          r.largest))
     return worst
 
 

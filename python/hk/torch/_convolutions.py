@@ -254,15 +254,28 @@ def _max_pool(x: Tensor, kernel: list, stride: list = (), padding: list = (0, 0)
 def _avg_pool(x: Tensor, kernel: list, stride: list = (), padding: list = (0,), ceil: bool = False,
               count_padding: bool = True, divisor: int | None = None) -> Tensor:
     spatial = len(kernel)
-    padding = _every(spatial, padding)
-    if any(padding) and not count_padding and divisor is None or ceil:
-        raise UnsupportedModel("an average of windows of which those at the edge have fewer "
-                               "elements; hk's import has averages of whole windows")
-    taps = _pooled(x, list(kernel), list(stride), padding, [1] * spatial, ceil, 0.0)
+    padding, stride = _every(spatial, padding), list(stride) or list(kernel)
+    taps = _pooled(x, list(kernel), stride, padding, [1] * spatial, ceil, 0.0)
     made = taps[0]
     for tap in taps[1:]:
         made = made + tap
-    return made * (1.0 / (divisor or len(taps)))
+    if divisor is not None or not ceil and (count_padding or not any(padding)):
+        return made * (1.0 / (divisor or len(taps)))
+    for dim, window in enumerate(_windows(x.shape[-spatial:], kernel, stride, padding, [1] * spatial,
+                                          ceil)):
+        count = _elements(window, x.shape[dim - spatial], padding[dim], count_padding)
+        made = made / count.reshape([-1] + [1] * (spatial - 1 - dim))
+    return made
+
+
+def _elements(window: Window, size: Size, padding: int, count_padding: bool) -> Tensor:
+    """How many elements each place of a window has, at the edges fewer."""
+    if not isinstance(size, int):
+        raise UnsupportedModel("an average of windows of which those at the edge have fewer "
+                               "elements, along a dim whose size a call tells")
+    begin = torch.arange(window.places) * window.step - padding
+    end = (begin + window.size).clamp(max=size + (padding if count_padding else 0))
+    return (end - (begin if count_padding else begin.clamp(min=0))).float()
 
 
 # ---- other sizes

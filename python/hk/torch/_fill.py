@@ -9,7 +9,7 @@ from ._integers import inverted, masked
 from ._mlir import number
 
 
-def _filled(b: Builder, result: Result, value: float | int | bool) -> Value:
+def filled(b: Builder, result: Result, value: float | int | bool) -> Value:
     """A scalar that repeats."""
     return b.constant(value, result.element)._replace(
         shape=result.shape, dims=(None,) * len(result.shape))
@@ -17,22 +17,22 @@ def _filled(b: Builder, result: Result, value: float | int | bool) -> Value:
 
 @handles("full", "full_like", "new_full")
 def _full(b: Builder, result: Result, _: typing.Any, *rest: typing.Any, **__: object) -> Value:
-    return _filled(b, result, rest[-1])
+    return filled(b, result, rest[-1])
 
 
 @handles("zeros", "zeros_like", "new_zeros")
 def _zeros(b: Builder, result: Result, *_: object, **__: object) -> Value:
-    return _filled(b, result, 0)
+    return filled(b, result, 0)
 
 
 @handles("ones", "ones_like", "new_ones")
 def _ones(b: Builder, result: Result, *_: object, **__: object) -> Value:
-    return _filled(b, result, 1)
+    return filled(b, result, 1)
 
 
 @handles("scalar_tensor")
 def _scalar(b: Builder, result: Result, value: float, **_: object) -> Value:
-    return _filled(b, result, value)
+    return filled(b, result, value)
 
 
 @handles("repeat")
@@ -72,7 +72,7 @@ def _padded(b: Builder, x: Value, dim: int, size: Size, before: int, after: int,
     front is cut off and joined again. What is added to a dim whose size a call tells is joined with
     it."""
     if not isinstance(size, int):
-        added = [b.unrepeated(_filled(b, Result((*x.shape[:dim], n, *x.shape[dim + 1:]), x.element),
+        added = [b.unrepeated(filled(b, Result((*x.shape[:dim], n, *x.shape[dim + 1:]), x.element),
                                       value)) if n else None for n in (before, after)]
         shape = (*x.shape[:dim], size + before + after, *x.shape[dim + 1:])
         parts = [part for part in (added[0], x, added[1]) if part is not None]

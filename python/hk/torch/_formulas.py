@@ -93,6 +93,15 @@ def _trunc(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x < 0, -torch.floor(-x), torch.floor(x))
 
 
+@formula_of(aten.bucketize.Tensor, wide=False)
+def _bucketize(x: torch.Tensor, boundaries: torch.Tensor, *, out_int32: bool = False,
+               right: bool = False) -> torch.Tensor:
+    """How many boundaries, which ascend, lie below each element."""
+    x = x.unsqueeze(-1)
+    below = boundaries <= x if right else boundaries < x
+    return below.to(torch.int32 if out_int32 else torch.int64).sum(-1)
+
+
 # ---- rows
 
 @formula_of(aten._log_softmax.default)
@@ -179,6 +188,21 @@ def _min(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor
     return _turned(value), place
 
 
+# ---- strides
+
+@formula_of(aten.as_strided.default, wide=False)
+def _as_strided(x: torch.Tensor, size: list, stride: list, offset: int | None = None
+                ) -> torch.Tensor:
+    """A mean over all of an image says of its single elements how far apart they would be."""
+    apart = [(of, own) for n, of, own in zip(size, stride, x.stride(), strict=False) if n != 1]
+    if list(size) == list(x.shape) and all(of == own for of, own in apart) and offset in (
+            None, x.storage_offset()):
+        return x.view(x.shape)
+    raise UnsupportedModel(f"as_strided of {list(x.shape)} to {list(size)} in steps of "
+                           f"{list(stride)}: hk's tensors have no strides; write it with views, "
+                           "slices or unfold")
+
+
 # ---- norms over other dims than the last
 
 def _affine(x: torch.Tensor, shape: list, weight: torch.Tensor | None, bias: torch.Tensor | None
@@ -193,6 +217,17 @@ def _group_norm(x: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor
     rows = x.float().reshape(n, groups, channels // groups * size)
     made = torch.nn.functional.layer_norm(rows, rows.shape[-1:], eps=epsilon).reshape(x.shape)
     made = _affine(made, [channels, *[1] * (x.dim() - 2)], weight, bias)
+    return made.to(x.dtype), None, None
+
+
+@formula_of(aten._native_batch_norm_legit.no_stats, wide=False)
+def _batch_norm_of_itself(x: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None,
+                          _training: bool, _momentum: float, epsilon: float) -> tuple:
+    """Mean and variance are the batch's: BiT norms its weights so."""
+    rows = x.float().transpose(0, 1).reshape(x.shape[1], -1)
+    made = torch.nn.functional.layer_norm(rows, rows.shape[-1:], eps=epsilon)
+    made = made.reshape(x.shape[1], x.shape[0], *x.shape[2:]).transpose(0, 1)
+    made = _affine(made, [x.shape[1], *[1] * (x.dim() - 2)], weight, bias)
     return made.to(x.dtype), None, None
 
 
@@ -235,14 +270,27 @@ def _scatter(x: torch.Tensor, dim: int, places: torch.Tensor, given: torch.Tenso
 @formula_of(aten.slice_scatter.default, wide=False)
 def _slice_scatter(x: torch.Tensor, given: torch.Tensor, dim: int = 0, start: int | None = None,
                    _end: int | None = None, step: int = 1) -> torch.Tensor:
-    if step != 1:
-        raise UnsupportedModel(f"writing every {step}th element of dim {dim}; hk's import writes "
-                               "runs of them")
     size, length = x.shape[dim], given.shape[dim]
     start = 0 if start is None else start + size if start < 0 else start
+    if step != 1:
+        return _each_step(x, given, dim, start, step)
     parts = [x.narrow(dim, 0, start), given.to(x.dtype),
              x.narrow(dim, start + length, size - start - length)]
     return torch.cat([p for p in parts if p.shape[dim]], dim)
+
+
+def _each_step(x: torch.Tensor, given: torch.Tensor, dim: int, start: int, step: int
+               ) -> torch.Tensor:
+    """Every `step`th element along a dim is another."""
+    size, length = x.shape[dim], given.shape[dim]
+    if not isinstance(size, int) or not isinstance(length, int):
+        raise UnsupportedModel(f"writing every {step}th element of dim {dim}, whose size a call "
+                               "tells; hk's import writes runs of them there")
+    own = torch.arange(size, device=x.device)
+    behind = own - start
+    written = (behind >= 0) & (behind < length * step) & (behind % step == 0)
+    places = torch.where(written, size + behind // step, own)
+    return torch.cat([x, given.to(x.dtype)], dim).index_select(dim, places)
 
 
 @formula_of(aten.select_scatter.default, wide=False)

@@ -391,6 +391,8 @@ def _exported(module: torch.nn.Module, args: tuple, dynamic: typing.Any
             return program.run_decompositions(_decompositions())
         except UnsupportedModel as error:
             raise told(error) from error
+        except RuntimeError as error:  # A size of torch's formulas that depends on data.
+            raise refusal(error) from error
 
 
 def _smallest_limit(error: UnsupportedModel) -> int | None:

@@ -215,6 +215,9 @@ class Lowering:
         if sources := self._moved(node):
             # The same elements in another order, made once.
             return self._weight(f"{sources[0]}{BY_TAP}", self._folded(node).detach())
+        if isinstance(value, torch.Tensor) and any(isinstance(s, int) and s == 0 for s in value.shape):
+            # Register tokens of a model that has none.
+            return _fill.filled(self.builder, _result(value), 0)
         args = tuple(self._argument(a) for a in node.args)
         kwargs = {k: self._argument(v) for k, v in node.kwargs.items()}
         if name != "linear" and any(isinstance(a, Value) and a.ssa in self.builder.ordered

@@ -95,16 +95,24 @@ def _group_limit(b: Builder, result: Result, x: Value, score: str, groups: int, 
 def _topk(b: Builder, result: list, x: Value, k: int, dim: int = -1, largest: bool = True,
           _sorted: bool = True) -> list:
     """(values, indices), as parts of a split are: the caller takes one or both."""
-    if not largest or dim not in (-1, len(x.shape) - 1):
-        raise UnsupportedModel(f"topk over dim {dim}, largest={largest}; hk has the largest of "
-                               "the last dim")
+    if not largest:
+        raise UnsupportedModel("topk with largest=False; hk has the largest: negate it before and "
+                               "behind")
     if x.element[0] == "i":
         raise UnsupportedModel("topk of integers; hk has that of real numbers: convert them before, "
                                "which f32 does exactly up to 2^24")
-    x = b.last_stored_last(x)
+    rank = len(x.shape)
+    order = [d for d in range(rank) if d != dim % rank] + [dim % rank]
+    x = b.last_stored_last(_turned(x, order))
     indices = b.writer.fresh("chosen")
     shape = (*x.stored[:-1], k)
     made = b.value("topk", shape, x.element, x=x.ssa, tx=x.type, indices=indices,
                    tindices=tensor_type(shape, "i32"))
-    values = made._replace(shape=result[0].shape, dims=x.dims)
+    values = _turned(made._replace(shape=(*x.shape[:-1], k), dims=x.dims),
+                     [order.index(d) for d in range(rank)])
     return [values, values._replace(ssa=indices, element="i32")]
+
+
+def _turned(x: Value, order: list[int]) -> Value:
+    """The same with dims in another order."""
+    return x._replace(shape=tuple(x.shape[d] for d in order), dims=tuple(x.dims[d] for d in order))
