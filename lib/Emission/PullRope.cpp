@@ -78,9 +78,11 @@ static std::optional<std::pair<int64_t, int64_t>> rangeOf(AffineExpr expr) {
 
 /// Whether an index below `end` is at least `bound`, if that is always so or
 /// never.
-static std::optional<bool> isAtLeast(AffineExpr index, int64_t bound,
+static std::optional<bool> isAtLeast(Puller &p, AffineExpr index, int64_t bound,
                                      int64_t end) {
-  auto range = rangeOf(index);
+  auto range = p.knownRange(index);
+  if (!range)
+    range = rangeOf(index);
   if (range && range->first >= bound && range->second < end)
     return true;
   if (range && range->first >= 0 && range->second < bound)
@@ -96,6 +98,26 @@ static int64_t firstRotated(RopeOp op) {
   return op.getNopeFirst() ? headSize(op) - int64_t(op.getRotarySize()) : 0;
 }
 
+/// Whether all elements at `d` are known to be among the rotated ones.
+static bool allRotated(Puller &p, RopeOp op, AffineExpr d) {
+  int64_t rotary = op.getRotarySize(), first = firstRotated(op);
+  auto range = p.knownRange(d);
+  return rotary == headSize(op) ||
+         (range && range->first >= first && range->second < first + rotary);
+}
+
+/// `d` or, where it is less than `limit`, `d + below`, else `d + above`.
+static AffineExpr movedBy(Puller &p, AffineExpr d, int64_t limit, int64_t below,
+                          int64_t above) {
+  std::string text = p.text(d);
+  auto plus = [&](int64_t step) {
+    return " i64(" + text + ") + " + std::to_string(step);
+  };
+  return p.defineIndex(p.depthOf(d), "at",
+                       text + " < " + std::to_string(limit) + " ?" +
+                           plus(below) + " :" + plus(above));
+}
+
 /// The partners of the elements at `position`, which becomes theirs. The
 /// partner of the first element of a pair comes later, and is negated; if that
 /// is known of all, `negated` says so instead.
@@ -105,10 +127,24 @@ static Expr pullPartner(Puller &p, RopeOp op, Position &position, int vec,
   int64_t distance = op.getStyle() == RopeStyle::neox ? rotary / 2 : 1;
   AffineExpr d = position.back();
   if (std::optional<bool> second =
-          isAtLeast(p.simplify(d - first), distance, 2 * distance)) {
+          isAtLeast(p, p.simplify(d - first), distance, 2 * distance)) {
     position.back() = p.simplify(d + (*second ? -distance : distance));
     negated = !*second;
     return p.pull(op.getInput(), position, vec);
+  }
+  Expr isFirst;
+  auto signedPartner = [&] {
+    return choice(isFirst, {"-1.f", {"float"}}, {"1.f", {"float"}}) *
+           p.pull(op.getInput(), position, vec);
+  };
+  if (p.votes() && op.getStyle() == RopeStyle::neox &&
+      !llvm::isPowerOf2_64(distance)) {
+    // Also of an element that is not rotated this is one of the head.
+    int64_t limit = first + distance;
+    isFirst = {
+        p.text(d) + " < " + std::to_string(limit), {"bool"}, p.depthOf(d)};
+    position.back() = movedBy(p, d, limit, distance, -distance);
+    return signedPartner();
   }
   // An element outside of the rotated ones gets some partner inside.
   int64_t periods = llvm::alignTo(first, rotary) - first;
@@ -117,11 +153,10 @@ static Expr pullPartner(Puller &p, RopeOp op, Position &position, int vec,
   AffineExpr inPair = p.simplify(own % (2 * distance));
   position.back() =
       p.simplify(pair + (inPair + distance) % (2 * distance) + first);
-  Expr isFirst = {p.text(inPair) + " < " + std::to_string(distance),
-                  {"bool"},
-                  p.depthOf(inPair)};
-  return choice(isFirst, {"-1.f", {"float"}}, {"1.f", {"float"}}) *
-         p.pull(op.getInput(), position, vec);
+  isFirst = {p.text(inPair) + " < " + std::to_string(distance),
+             {"bool"},
+             p.depthOf(inPair)};
+  return signedPartner();
 }
 
 /// Whether the tables have a row for each token, which is found by its number.
@@ -133,9 +168,12 @@ static bool hasOwnRows(Puller &p, RopeOp op) {
 
 /// The row of the tables, once per token, and whether there is one.
 static ExistingRow rowOf(Puller &p, RopeOp op, ArrayRef<AffineExpr> token) {
-  int depth = p.depthOf(token);
+  AffineExpr place = token[op.getPositionDim()];
+  // Without positions of their own heads have those of their token.
+  bool known = p.votes() && !op.getPositions() && !op.getOffsets();
+  int depth = p.depthOf(known ? Puller::Args(place) : token);
   std::string rows = p.text(p.sizeOf(op.getCos(), 0));
-  Expr at = {"i64(" + p.text(token[op.getPositionDim()]) + ")", {"i64"}};
+  Expr at = {"i64(" + p.text(place) + ")", {"i64"}};
   if (op.getPositions())
     at = scalarCast("i64", p.pullScalar(op.getPositions(), token));
   if (Value bounds = op.getBounds()) {
@@ -161,6 +199,8 @@ static Expr isRotated(Puller &p, RopeOp op, AffineExpr d) {
   int64_t head = headSize(op), rotary = op.getRotarySize();
   int64_t first = firstRotated(op);
   Expr made;
+  if (allRotated(p, op, d))
+    return made;
   if (first > 0)
     made = {p.text(d) + " >= " + std::to_string(first), {"bool"}, p.depthOf(d)};
   if (first + rotary < head)
@@ -172,12 +212,18 @@ static Expr isRotated(Puller &p, RopeOp op, AffineExpr d) {
 
 /// What a table of sines or cosines has in `row` for rotated element `j`.
 static Expr pullAngle(Puller &p, RopeOp op, Value table, AffineExpr row,
-                      AffineExpr j, int vec) {
+                      AffineExpr j, int vec, bool onlyRotated) {
   int64_t half = op.getRotarySize() / 2;
   if (op.getAnglePerElement())
     return p.pull(table, {row, j}, vec);
-  if (op.getStyle() == RopeStyle::neox)
-    return p.pull(table, {row, p.simplify(j % half)}, vec);
+  if (op.getStyle() == RopeStyle::neox) {
+    auto second = isAtLeast(p, j, half, 2 * half);
+    bool odd = p.votes() && onlyRotated && !llvm::isPowerOf2_64(half);
+    AffineExpr own = second && p.votes() ? p.simplify(j - (*second ? half : 0))
+                     : odd               ? movedBy(p, j, half, 0, -half)
+                                         : p.simplify(j % half);
+    return p.pull(table, {row, own}, vec);
+  }
   Position pair = {row, p.simplify(j.floorDiv(2))};
   if (vec == 1)
     return p.pull(table, pair, 1);
@@ -242,9 +288,11 @@ static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
   // Some angle of the row is less than a condition.
   bool anyAngle = p.votes() && neox && first == 0 && !op.getAnglePerElement();
   p.guardLoads(anyAngle ? row.guard : both(row.guard, rotated));
-  Expr cos = pullAngle(p, op, op.getCos(), symbol, p.simplify(d - first), vec);
-  Expr sin =
-      pullAngle(p, op, op.getSin(), symbol, p.simplify(ofSine - first), vec);
+  bool onlyRotated = !rotated || !anyAngle;
+  Expr cos = pullAngle(p, op, op.getCos(), symbol, p.simplify(d - first), vec,
+                       onlyRotated);
+  Expr sin = pullAngle(p, op, op.getSin(), symbol, p.simplify(ofSine - first),
+                       vec, onlyRotated);
   p.guardLoads({});
 
   Expr cosine = x * cos, sine = other ? other * sin : x * sin, sum;

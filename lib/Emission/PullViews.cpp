@@ -150,9 +150,34 @@ static Value normalizedWhole(Puller &p, ConcatOp op) {
   return def && !rowReductionsOf(def).empty() ? whole : Value();
 }
 
+/// The elements at `position` of the one input that is known to have all of
+/// them; null if none is.
+static Expr pullKnownPart(Puller &p, ConcatOp op, Puller::Args position,
+                          int vec) {
+  int64_t dim = op.getDim(), begin = 0;
+  auto range = p.knownRange(position[dim]);
+  if (!range)
+    return {};
+  for (Value input : op.getInputs()) {
+    auto size = dyn_cast<AffineConstantExpr>(p.sizeOf(input, dim));
+    if (!size)
+      return {};
+    int64_t end = begin + size.getValue();
+    if (range->first >= begin && range->second < end) {
+      Position source(position);
+      source[dim] = p.simplify(position[dim] - begin);
+      return p.pull(input, source, vec);
+    }
+    begin = end;
+  }
+  return {};
+}
+
 static Expr pullConcat(Puller &p, ConcatOp op, Puller::Args position, int vec) {
   if (op.getInputs().size() == 1)
     return p.pull(op.getInputs().front(), position, vec);
+  if (Expr part = pullKnownPart(p, op, position, vec))
+    return part;
   int64_t dim = op.getDim();
   bool last = dim + 1 == int64_t(position.size());
   SmallVector<AffineExpr> ends;

@@ -492,6 +492,17 @@ void Puller::closeRange() {
   out.close();
 }
 
+std::optional<std::pair<int64_t, int64_t>>
+Puller::knownRange(AffineExpr index) const {
+  if (!bounds.at)
+    return std::nullopt;
+  auto distance = dyn_cast<AffineConstantExpr>(simplify(index - bounds.at));
+  if (!distance)
+    return std::nullopt;
+  return std::pair(bounds.begin + distance.getValue(),
+                   bounds.end - 1 + distance.getValue());
+}
+
 Expr Puller::pullScalar(Value value, Args position) {
   Expr saved = exchangeLanes({});
   Expr one = pull(value, position, 1);

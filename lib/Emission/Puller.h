@@ -143,6 +143,20 @@ public:
   void openRange(AffineExpr at, AffineExpr begin, AffineExpr end);
   void closeRange();
 
+  /// An index whose values are known: begin <= at < end.
+  struct Bounds {
+    AffineExpr at; // null: of no index
+    int64_t begin = 0, end = 0;
+  };
+  /// What is known of an index while the next values are pulled. Returns what
+  /// was known before.
+  Bounds exchangeBounds(Bounds known) {
+    return std::exchange(bounds, std::move(known));
+  }
+  /// The values of `index`, which is that index but for a constant: the first
+  /// and the last one.
+  std::optional<std::pair<int64_t, int64_t>> knownRange(AffineExpr index) const;
+
   /// Stores vec elements of kernel operand `operand`.
   void store(unsigned operand, ArrayRef<AffineExpr> position, int vec,
              const Expr &vector, const Stored &stored = {});
@@ -291,6 +305,7 @@ private:
   llvm::StringMap<AffineExpr> sharedSymbols;
   Expr lanes;
   SmallVector<Range> ranges;
+  Bounds bounds;
   std::string storeGuard;
 };
 

@@ -38,3 +38,39 @@ func.func @own_quotient(%x: tensor<?x320xbf16>) -> (tensor<?x320xf4E2M1FN>, tens
   %q = tensor.collapse_shape %q3 [[0], [1, 2]] : tensor<?x10x32xf4E2M1FN> into tensor<?x320xf4E2M1FN>
   return %q, %e : tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>
 }
+
+// Heads of which a part is rotated are stored by a loop for each part, in which all lanes
+// go one way.
+// CHECK-LABEL: @rope_concat for gfx950
+// CHECK-NOT: Vec<float, 8> {{v[0-9]+}} = 0;
+// CHECK: difference<8>
+// CHECK-NOT: Vec<float, 8> {{v[0-9]+}} = 0;
+// CHECK: HK_EACH_SLOT(s, c, Piece<i32, 2, 32, true>
+// CHECK-NOT: difference
+// CHECK-LABEL: @rope_concat_0 for gfx950
+func.func @parted(%q: tensor<?x16x512xbf16>, %qp: tensor<?x16x64xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %pos: tensor<?xi32>) -> tensor<?x16x576xbf16> {
+  %r = hk.rope neox %qp, %cos, %sin positions %pos : tensor<?x16x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32>
+  %y = hk.concat 2 (%r, %q) : tensor<?x16x64xbf16>, tensor<?x16x512xbf16> -> tensor<?x16x576xbf16>
+  return %y : tensor<?x16x576xbf16>
+}
+// Too short a row for lanes of its own for each part.
+// CHECK: if ((c * 8) < 16)
+func.func @short(%q: tensor<?x64xbf16>, %qp: tensor<?x1x16xbf16>, %cos: tensor<64x8xbf16>, %sin: tensor<64x8xbf16>, %pos: tensor<?xi32>) -> tensor<?x80xbf16> {
+  %r = hk.rope neox %qp, %cos, %sin positions %pos : tensor<?x1x16xbf16>, tensor<64x8xbf16>, tensor<64x8xbf16> positions tensor<?xi32>
+  %f = tensor.collapse_shape %r [[0], [1, 2]] : tensor<?x1x16xbf16> into tensor<?x16xbf16>
+  %y = hk.concat 1 (%f, %q) : tensor<?x16xbf16>, tensor<?x64xbf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}
+
+// Angles that are computed are those of all heads of a token that a thread has.
+// CHECK-LABEL: @cos_sin_rope for gfx950
+// CHECK: = cos<8>
+// CHECK: HK_EACH_SLOT(s, c, Piece<i32, 4, 4, true>
+// CHECK-NOT: cos<
+// CHECK: storeExact
+func.func @angles(%x: tensor<?x4x64xbf16>, %freqs: tensor<64x32xf32>) -> tensor<?x4x64xbf16> {
+  %cos = hk.cos %freqs : tensor<64x32xf32>
+  %sin = hk.sin %freqs : tensor<64x32xf32>
+  %y = hk.rope neox %x, %cos, %sin : tensor<?x4x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32>
+  return %y : tensor<?x4x64xbf16>
+}

@@ -168,10 +168,22 @@ Position RowEmitter::positionOf(ArrayRef<DimName> local, AffineExpr flat) {
     bool outermost =
         llvm::all_of(local.take_front(i), [](DimName dim) { return dim == 1; });
     AffineExpr dimSize = size(local[i]);
-    position[first + i] = simplify(outermost ? rest : rest % dimSize);
+    AffineExpr place = outermost ? rest : rest % dimSize;
+    if (!outermost && rest == flat && isOfThread(flat, local[i]))
+      place = (threadIndex * current.vec) % dimSize;
+    position[first + i] = simplify(place);
     rest = simplify(rest.floorDiv(dimSize));
   }
   return position;
+}
+
+bool RowEmitter::isOfThread(AffineExpr flat, DimName size) const {
+  bool rotates = !plan.body().getOps<RopeOp>().empty();
+  return votes() && rotates && plan.segmentSize() == 0 &&
+         current.form == RowLoopForm::Piece && current.vec > 1 && size > 0 &&
+         !current.groupChunk && !current.masked &&
+         threadsPerRow * current.vec % size == 0 &&
+         flat == currentChunk * current.vec;
 }
 
 Position RowEmitter::pairPosition(ArrayRef<DimName> local, const RowLoop &loop,
@@ -314,11 +326,15 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
     emitGroup(std::exchange(stores, {}));
   for (const RowStore *store : stores) {
     if (!loop.pairedHead) {
-      emitStore(*store, positionOf(store->local, first), loop.vec);
+      emitPart(*store, positionOf(store->local, first), loop.vec, store->part);
       continue;
     }
-    for (bool second : {false, true})
-      emitStore(*store, pairPosition(store->local, loop, second), loop.vec);
+    for (bool second : {false, true}) {
+      auto [begin, end] = store->part;
+      (second ? begin : end) = begin + loop.pairedHead / 2;
+      emitPart(*store, pairPosition(store->local, loop, second), loop.vec,
+               {begin, end});
+    }
   }
   guardStores(rowExists);
   exchangeLanes({});
@@ -334,6 +350,16 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
       preloads.erase(own);
     batchWords = wordsBefore;
   }
+}
+
+void RowEmitter::emitPart(const RowStore &store, Position position, int vec,
+                          std::pair<int64_t, int64_t> range) {
+  if (!store.isPart())
+    return emitStore(store, position, vec);
+  position.back() = simplify(position.back() + store.part.first);
+  Bounds outer = exchangeBounds({position.back(), range.first, range.second});
+  emitStore(store, position, vec);
+  exchangeBounds(std::move(outer));
 }
 
 void RowEmitter::emitPhase(int64_t phase) {

@@ -168,6 +168,10 @@ private:
   /// The LDS of the next `count` statistics.
   std::string scratch(int count);
   void emitStore(const RowStore &store, const Position &position, int vec);
+  /// A store of a row or of a part of it, whose elements at `position` of the
+  /// part's own are in `range`.
+  void emitPart(const RowStore &store, Position position, int vec,
+                std::pair<int64_t, int64_t> range);
   std::string slotOf(KVCacheWriteOp write, ArrayRef<AffineExpr> token);
   void emitCacheWrite(const RowStore &store, const Position &position, int vec);
   /// Stores vec elements one by one, each at `placeOf` its position.
@@ -212,6 +216,9 @@ private:
 
   /// Row coordinates, then `flat` cut into the dims of `local`.
   Position positionOf(ArrayRef<DimName> local, AffineExpr flat);
+  /// Whether all chunks of a thread lie at one place of heads of `size`, which
+  /// element `flat` of the row is in: their angles are then found once.
+  bool isOfThread(AffineExpr flat, DimName size) const;
   /// The stores of the current chunk, which is a group.
   void emitGroup(ArrayRef<const RowStore *> stores);
   /// The statistic of the current chunk's group, of the vectors that it is.

@@ -511,6 +511,32 @@ static void keepCommon(SmallVectorImpl<DimName> &rows, ArrayRef<DimName> own) {
   rows.truncate(common);
 }
 
+/// Leaves of `rows` those of tokens where angles of a rotary embedding are
+/// computed and the vector unit bounds: all heads of a token are one row then,
+/// and a thread that has several of them computes their angles once.
+static void joinHeads(ArrayRef<Operation *> ops,
+                      SmallVectorImpl<DimName> &rows) {
+  auto isComputed = [](Value table) {
+    Operation *def = table.getDefiningOp();
+    return def && computesAngles(def);
+  };
+  if (llvm::any_of(ops, [](Operation *op) {
+        return isSelection(op) || !rowReductionsOf(op).empty();
+      }))
+    return;
+  for (Operation *op : ops) {
+    auto rope = dyn_cast<RopeOp>(op);
+    const ::hk::Target *target = targetOf(op);
+    if (!rope || !target || !::hk::boundByIssue(*target) ||
+        !(isComputed(rope.getCos()) || isComputed(rope.getSin())))
+      continue;
+    size_t tokens = size_t(rope.getPositionDim()) + 1;
+    if (tokens < rows.size() &&
+        RowPlan::flatSize(ArrayRef(rows).drop_front(tokens)))
+      rows.truncate(tokens);
+  }
+}
+
 /// `rowsInMemory`: an operator that joins or orders rows in memory has the rows
 /// of its result; else those in front of the dims along which it moves them.
 static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
@@ -570,6 +596,7 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
     if (rows.sizes.empty() && (!others.empty() || !own.empty()) && !oneRow)
       return refuseRows(op, own, others, dims);
   }
+  joinHeads(ops, rows.sizes);
   // Whole rows make vectors: the last dim is never a row dim.
   if (!rows.sizes.empty() && int64_t(rows.sizes.size()) >= maxRank)
     rows.sizes.truncate(maxRank - 1);

@@ -15,6 +15,8 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -33,6 +35,7 @@ RowPlan::RowPlan(KernelOp kernel, const DimSymbols &dims)
   }
   for (auto [i, value] : llvm::enumerate(body().getTerminator()->getOperands()))
     addStore(i, value);
+  splitStores();
 }
 
 bool RowPlan::isWholeRow(Operation *op) const {
@@ -414,6 +417,52 @@ int64_t RowPlan::workPerElement() const {
       work += rowwise.getCost();
   }
   return work;
+}
+
+bool mlir::hk::computesAngles(Operation *op) {
+  constexpr int64_t kElementary = 3; // RowwiseOpInterface::getCost
+  auto rowwise = dyn_cast<RowwiseOpInterface>(op);
+  return rowwise && rowwise.getCost() >= kElementary && isRecomputable(op) &&
+         llvm::any_of(op->getUsers(), [&](Operation *user) {
+           auto rope = dyn_cast<RopeOp>(user);
+           return rope && (rope.getCos() == op->getResult(0) ||
+                           rope.getSin() == op->getResult(0));
+         });
+}
+
+int64_t RowPlan::workPerThread() const {
+  int64_t work = 0;
+  if (body().getOps<RopeOp>().empty())
+    return work;
+  for (Operation &op : body().without_terminator()) {
+    auto rowwise = dyn_cast<RowwiseOpInterface>(op);
+    if (!rowwise || isMovement(&op))
+      continue;
+    ArrayRef<DimName> shape = dims.shape(op.getResult(0));
+    bool isOne = !rowDims.sizes.empty() &&
+                 shape.take_front(numRowDims()) == ArrayRef(rowDims.sizes) &&
+                 withoutOnes(shape.drop_front(numRowDims())).empty();
+    if (isOne || computesAngles(&op))
+      work += rowwise.getCost();
+  }
+  return work;
+}
+
+int64_t RowPlan::angleChunks(int64_t vec) const {
+  int64_t chunks = 1;
+  if (llvm::none_of(body().without_terminator(),
+                    [](Operation &op) { return computesAngles(&op); }))
+    return chunks;
+  for (RopeOp rope : body().getOps<RopeOp>()) {
+    int64_t head = dims.shape(rope.getInput()).back();
+    SmallVector<const RowStore *> stores;
+    for (const RowStore &store : rowStores)
+      if (!store.local.empty() && store.local.back() == head)
+        stores.push_back(&store);
+    int64_t own = head / vec / (pairedHead(stores, int(vec)) ? 2 : 1);
+    chunks = std::lcm(chunks, std::max<int64_t>(own, 1));
+  }
+  return chunks;
 }
 
 bool RowPlan::isOfRows(Value value) const {

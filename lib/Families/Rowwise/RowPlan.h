@@ -74,6 +74,11 @@ struct RowStore {
   int64_t phase;
   /// Sizes of the space this store iterates over.
   SmallVector<DimName> local;
+  /// The first element of the last dim that is stored and the one behind the
+  /// last, of a store of a part of a row; else zeros.
+  std::pair<int64_t, int64_t> part = {0, 0};
+
+  bool isPart() const { return part.second != 0; }
 };
 
 class RowPlan {
@@ -128,6 +133,13 @@ public:
   /// How much is computed with an element: about the number of operators, those
   /// with elementary functions counted more.
   int64_t workPerElement() const;
+  /// The part of it that a thread of a rotary embedding does once for all of
+  /// its chunks, if they lie at one place of their heads: positions of tokens
+  /// and angles.
+  int64_t workPerThread() const;
+  /// Chunks of a head whose angles are computed, of which the threads of a row
+  /// should be a multiple for that; else 1.
+  int64_t angleChunks(int64_t vec) const;
   /// Bits read per element of a row, of its own operands and of those that all
   /// rows share, such as the weight of a norm.
   double inputBitsPerElement() const;
@@ -178,6 +190,9 @@ private:
                     bool packedInputs = false) const;
   void addStats(Operation &op);
   void addStore(unsigned index, Value value);
+  /// Makes a store of each part of a row whose parts take different ways
+  /// (RowParts.cpp).
+  void splitStores();
   /// Whether the statistics of `op` are of a whole row.
   bool isWholeRow(Operation *op) const;
 
@@ -199,6 +214,10 @@ private:
 bool isTransposedStore(Operation *op,
                        llvm::function_ref<bool(Operation *)> isMember,
                        bool isAlone);
+
+/// Whether `op` is an elementary function that makes the angles of a rotary
+/// embedding.
+bool computesAngles(Operation *op);
 
 SmallVector<DimName> withoutOnes(ArrayRef<DimName> local);
 

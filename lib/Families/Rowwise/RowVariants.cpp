@@ -24,6 +24,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -99,6 +100,10 @@ static int64_t blocksBesideEachOther(const RowPlan &plan, const RowTile &tile,
   return std::clamp<int64_t>(blocks, 1, 32);
 }
 
+/// How much longer a kernel takes by an operation that a thread does once, if
+/// it has one chunk.
+static constexpr double kOncePerThread = 0.01;
+
 /// How much longer a kernel takes because too little is under way.
 static double starvation(const RowPlan &plan, const RowTile &tile,
                          const Target &target, int64_t width) {
@@ -157,6 +162,9 @@ static double modelTime(const RowPlan &plan, const RowTile &tile,
   double start = moved < 64                 ? 0.15 * (64 / moved - 1)
                  : split && tile.slots == 1 ? 0.02
                                             : 0;
+  // What a thread does once is little for each of many chunks.
+  if (::hk::boundByIssue(target))
+    start += kOncePerThread * double(plan.workPerThread()) / double(tile.slots);
   double depth = (fitted ? measured->chunkShare : 0.005) * double(tile.slots);
   double wide = perRow > 512 ? 0.03 : 0;
   double small = tile.threads < 128 ? 0.05 : 0;
@@ -225,6 +233,8 @@ static int64_t maxSlotsOf(const RowPlan &plan, const Target &target,
                           int64_t vec) {
   int64_t work = plan.workPerElement();
   int64_t more = ::hk::boundByIssue(target) ? 2 : 1;
+  if (::hk::boundByIssue(target))
+    work -= plan.workPerThread();
   if (plan.stats().empty())
     return work <= 6 ? 4 : work <= 16 ? 2 : 1;
   // A third statistic is of what the second phase keeps; where the vector unit
@@ -383,7 +393,8 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     std::optional<int64_t> rows = RowPlan::flatSize(plan.rows());
     if (rows && *rows * chunks < int64_t(target.computeUnits) * kDenseThreads)
       maxSlots = 1;
-    addDenseTiles(target, chunks, maxSlots, lanes, int(vec), rank);
+    addDenseTiles(target, chunks, maxSlots,
+                  std::lcm(lanes, plan.angleChunks(vec)), int(vec), rank);
     return tiles;
   }
   auto add = [&](int64_t perRow, int64_t slots) {
