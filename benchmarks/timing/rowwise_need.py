@@ -86,11 +86,29 @@ def cost_of(table, dtype, chip):
     return found[chip != "gfx942"]
 
 
-def kernels_of(text):
-    """The arguments and operators of each kernel's spec: name -> inputs, arguments, lines."""
+def repeated_inputs(text):
+    """By kernel: the numbers of inputs that are an earlier one in another shape."""
+    source = dict(re.findall(r"(%\w+) = memref\.(?:expand_shape|collapse_shape|cast) (%\w+)", text))
     found = {}
+    for name, inputs in re.findall(r"hk\.launch @(\S+) +ins\(([^:)]*)", text):
+        bases = re.findall(r"%\w+", inputs)
+        for number, base in enumerate(bases):
+            while base in source:
+                base = source[base]
+            bases[number] = base
+        found.setdefault(name, {n for n, base in enumerate(bases) if base in bases[:n]})
+    return found
+
+
+def kernels_of(text):
+    """The arguments and operators of each kernel's spec: name -> inputs, arguments (None: one that is
+    there already), lines."""
+    found, repeated = {}, repeated_inputs(text)
     for match in re.finditer(r"hk\.kernel @(\S+) +rowwise inputs (\d+).*?\^bb0\((.*?)\):\n(.*?)\n +}", text, re.S):
-        found[match[1]] = int(match[2]), list(tensors_of(match[3])), match[4].splitlines()
+        arguments = list(tensors_of(match[3]))
+        for number in repeated.get(match[1], ()):
+            arguments[number] = None
+        found[match[1]] = int(match[2]), arguments, match[4].splitlines()
     return found
 
 
@@ -108,13 +126,14 @@ def cost_of_operator(name, types, chip):
 def needed(kernel, chip):
     """Lane instructions and bytes of a kernel."""
     inputs, arguments, lines = kernel
-    static = all(shared for _, _, shared in arguments)
+    static = all(argument[2] for argument in arguments if argument)
     text = "\n".join(lines)
     # The chip converts bf16 and f16 with a block's scale as they lie in memory, and to them.
     scaled = chip == "gfx950" and re.search(r"hk\.(quantize_mx|dequantize)", text)
     count, size = 0, 0
-    for number, (elements, dtype, shared) in enumerate(arguments):
-        if shared and not static:
+    for number, argument in enumerate(arguments):
+        elements, dtype, shared = argument or (0, "", True)
+        if not elements or (shared and not static):
             continue
         size += elements * bits_of(dtype) / 8
         free = scaled and dtype in ("bf16", "f16") and len(re.findall(r"hk\.\w+", text)) <= 2

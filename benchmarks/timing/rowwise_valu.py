@@ -57,6 +57,8 @@ LOGARITHMS = ("log", "log2")
 SMALL = 1 << 20
 #: More rows than any chip has compute units, and rows beyond which a call takes too long.
 MANY_ROWS, MOST_ROWS = 320, 1024
+#: Threads of a block beyond which it is a large one (RowVariants.cpp).
+USUAL_THREADS = 256
 
 
 def share(clocks, count, chip):
@@ -123,8 +125,10 @@ def full_blocks(launches, rows, kernels):
     for symbol in launches:
         if symbol in kernels:
             last = kernels[symbol]["last"]
-            rows = max(rows, MANY_ROWS) if symbol != last else rows
-            own = int(re.search(r"rows = (\d+)", kernels[last]["tile"])[1])
+            own, threads = (int(re.search(rf"{name} = (\d+)", kernels[last]["tile"])[1]) for name in ("rows", "threads"))
+            # Large blocks of many rows are for as many blocks as compute units.
+            if symbol != last:
+                rows = max(rows, MANY_ROWS * (own if own > 1 and threads > USUAL_THREADS else 1))
             rows = math.lcm(rows, own) if math.lcm(rows, own) <= MOST_ROWS else rows + -rows % own
     return rows
 

@@ -11,6 +11,9 @@
 
 #include "PullTable.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -37,6 +40,22 @@ static bool isOne(Value operand) {
   return type.getRank() == 0 || type.getShape().back() == 1;
 }
 
+/// Whether all elements of a value are scales of f8E8M0FNU, whose type holds
+/// them: powers of two or NaN.
+static bool isPowerOfTwo(Value value) {
+  while (!isa<Float8E8M0FNUType>(elementTypeOf(value))) {
+    Operation *op = value.getDefiningOp();
+    Type type = elementTypeOf(value);
+    bool passes =
+        isa_and_nonnull<CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                        tensor::ExtractSliceOp>(op);
+    if (!passes || !(type.isF32() || type.isBF16()))
+      return false;
+    value = op->getOperand(0);
+  }
+  return true;
+}
+
 static Expr pullBinary(Puller &p, BinarySpelling spelling, OpResult result,
                        Puller::Args position, int vec) {
   Operation *op = result.getOwner();
@@ -49,7 +68,7 @@ static Expr pullBinary(Puller &p, BinarySpelling spelling, OpResult result,
     if (isa<SubOp>(op) && !op->getOperand(1).getDefiningOp<ConstantOp>())
       real = "difference";
     if (isa<DivOp>(op) && p.votes() && vec > 1 && isOne(op->getOperand(1)))
-      real = "divideByOne";
+      real = isPowerOfTwo(op->getOperand(1)) ? "divideByPower" : "divideByOne";
     return rounded(type, real.starts_with(" ") ? infix(a, real, b)
                                                : call(real, {a, b}));
   }
@@ -111,8 +130,79 @@ static Expr pullSelect(Puller &p, SelectOp op, Puller::Args position, int vec) {
   return call("select", {c, a, b}, a.type.element);
 }
 
+std::optional<double> mlir::hk::splatOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || !constant.getValue().isSplat() ||
+      !isa<FloatType>(elementTypeOf(value)))
+    return std::nullopt;
+  return constant.getValue().getSplatValue<APFloat>().convertToDouble();
+}
+
+namespace {
+/// A value between integers, which limits of a graph put `inner` to.
+struct Limited {
+  Value inner;
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+} // namespace
+
+/// What limits of `value` that are integers of 24 bits put between them, if
+/// both are there.
+static std::optional<Limited> limitsOf(Value value) {
+  Limited limited{value};
+  while (Operation *op = limited.inner.getDefiningOp()) {
+    if (!isa<MinOp, MaxOp>(op) ||
+        op->getOperand(0).getType() != limited.inner.getType())
+      break;
+    std::optional<double> limit = splatOf(op->getOperand(1));
+    if (!limit || *limit != std::trunc(*limit) || std::abs(*limit) > 0x1p24)
+      break;
+    if (isa<MinOp>(op))
+      limited.high = std::min(limited.high, *limit);
+    else
+      limited.low = std::max(limited.low, *limit);
+    limited.inner = op->getOperand(0);
+  }
+  bool both = std::isfinite(limited.low) && std::isfinite(limited.high) &&
+              limited.low <= limited.high;
+  return both ? std::optional(limited) : std::nullopt;
+}
+
+/// A number that is rounded towards zero, limited as an integer: the limits are
+/// integers, and NaN is 0 either way if that is between them.
+static Expr truncatedByVotes(Puller &p, CastOp op, Puller::Args position,
+                             int vec) {
+  std::optional<Limited> limited =
+      p.votes() && elementTypeOf(op.getResult()).isInteger(32)
+          ? limitsOf(op.getInput())
+          : std::nullopt;
+  if (!limited || limited->low > 0 || limited->high < 0)
+    return {};
+  Expr x =
+      call("truncToInt<i32>", p.pull(limited->inner, position, vec), "i32");
+  auto bound = [](double limit) {
+    return Expr{std::to_string(int64_t(limit)), {"i32"}};
+  };
+  return call("limitInt", {x, bound(limited->low), bound(limited->high)});
+}
+
+/// Whether an integer is a cast of a number that limits keep within `bits`
+/// bits.
+static bool fitsInto(Value integer, unsigned bits) {
+  auto cast = integer.getDefiningOp<CastOp>();
+  std::optional<Limited> limited =
+      cast && isa<FloatType>(elementTypeOf(cast.getInput()))
+          ? limitsOf(cast.getInput())
+          : std::nullopt;
+  double end = std::ldexp(1.0, int(bits) - 1);
+  return limited && limited->low >= -end && limited->high < end;
+}
+
 static Expr pullCast(Puller &p, CastOp op, Puller::Args position, int vec) {
   Type from = elementTypeOf(op.getInput()), to = elementTypeOf(op.getResult());
+  if (Expr made = truncatedByVotes(p, op, position, vec))
+    return made;
   Expr x = p.pull(op.getInput(), position, vec);
   if (isa<FloatType>(to))
     return rounded(to, toFloat(x));
@@ -129,6 +219,9 @@ static Expr pullCast(Puller &p, CastOp op, Puller::Args position, int vec) {
   }
   if (bits == 1)
     return flagOf(infix(x, " != ", {"0", {x.type.element}}));
+  if (p.votes() && bits < 32 && x.type.element == "i32" &&
+      fitsInto(op.getInput(), bits))
+    return x;
   return call("narrowInt<" + Twine(bits) + ">", x, carrier);
 }
 

@@ -260,15 +260,6 @@ static Expr pullReencode(Puller &p, ReencodeOp op, Puller::Args position,
   return unrounded ? x : rounded(elementTypeOf(op.getResult()), x);
 }
 
-/// The number that all elements of `value` are, or nullopt.
-static std::optional<double> splatOf(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  if (!constant || !constant.getValue().isSplat() ||
-      !isa<FloatType>(elementTypeOf(value)))
-    return std::nullopt;
-  return constant.getValue().getSplatValue<APFloat>().convertToDouble();
-}
-
 /// What a cast makes the same codes of as of its operand: casts saturate, so
 /// that limits which are no narrower change nothing.
 static Value withoutLimits(CastOp cast) {

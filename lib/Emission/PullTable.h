@@ -54,6 +54,9 @@ private:
 /// The function of `op`, which matching has found to be known.
 const PullFunction &pullFunctionOf(Operation *op);
 
+/// The number that all elements of a constant are; nullopt of anything else.
+std::optional<double> splatOf(Value value);
+
 // One per file of functions.
 void addPointwisePulls(PullTable &table);
 void addQuantPulls(PullTable &table);

@@ -368,7 +368,8 @@ std::string Puller::placeText(unsigned operand, Args position) {
 }
 
 bool mlir::hk::isCoded(Type elementType) {
-  return isa<Float4E2M1FNType, Float8E4M3FNType, Float8E5M2Type>(elementType);
+  return isa<Float4E2M1FNType, Float8E4M3FNType, Float8E4M3FNUZType,
+             Float8E5M2Type>(elementType);
 }
 
 int64_t Puller::alignment(unsigned operand, AffineExpr last, int vec) const {

@@ -36,6 +36,8 @@ using ::hk::Target;
 static constexpr int64_t kMaxKept = 64;
 /// Most threads of a block whose rows have as many threads as chunks.
 static constexpr int64_t kDenseThreads = 256;
+/// What a larger block must fill more of its waves to be worth it.
+static constexpr double kWorthLargeBlock = 1. / 32;
 /// Elements of a row that the host keeps in a buffer.
 static constexpr int64_t kMaxHostRow = 16384;
 /// Elements a host block should have, so that starting one costs nothing.
@@ -232,18 +234,17 @@ static std::optional<RowTile> clusterTile(const RowPlan &plan,
 static int64_t maxSlotsOf(const RowPlan &plan, const Target &target,
                           int64_t vec) {
   int64_t work = plan.workPerElement();
-  int64_t more = ::hk::boundByIssue(target) ? 2 : 1;
   if (::hk::boundByIssue(target))
     work -= plan.workPerThread();
   if (plan.stats().empty())
     return work <= 6 ? 4 : work <= 16 ? 2 : 1;
-  // A third statistic is of what the second phase keeps; where the vector unit
-  // bounds, registers are cheaper than lanes without a chunk.
-  int64_t kept = std::max<int64_t>(1, plan.stats().size());
+  // Where the vector unit bounds, registers are cheaper than lanes without a
+  // chunk: 98 chunks are 16 lanes of seven, not 64 of two.
   if (::hk::boundByIssue(target))
-    kept = std::min<int64_t>(kept, 2);
+    return std::max<int64_t>(1, work <= 24 ? kMaxKept / vec : 4);
+  int64_t kept = std::max<int64_t>(1, plan.stats().size());
   int64_t slots = std::max<int64_t>(1, kMaxKept / vec / kept);
-  int64_t most = work <= 12 ? slots : work <= 24 ? 2 * more : more * more;
+  int64_t most = work <= 12 ? slots : work <= 24 ? 2 : 1;
   return std::min(slots, most);
 }
 
@@ -266,7 +267,9 @@ static int64_t segmentLanes(const RowPlan &plan, const Target &target,
 }
 
 /// Of short rows that no statistic needs as a whole: as many threads for each
-/// as it has chunks or parts of them, and so many rows that few lanes are idle.
+/// as it has chunks or parts of them, and so many rows that few lanes are idle:
+/// of a usual block, and of a larger one where that fills its waves better (44
+/// threads are 11 sixteenths of a wave).
 static void addDenseTiles(const Target &target, int64_t chunks,
                           int64_t maxSlots, int64_t lanes, int vec,
                           llvm::function_ref<void(const RowTile &)> rank) {
@@ -279,11 +282,22 @@ static void addDenseTiles(const Target &target, int64_t chunks,
       int64_t threads = rows * perRow;
       return double(threads) / double(llvm::alignTo(threads, target.waveSize));
     };
+    auto add = [&](int64_t rows) {
+      rank({int32_t(rows), int32_t(rows * perRow), int32_t(vec),
+            int32_t(slots)});
+    };
     int64_t best = 1;
     for (int64_t rows = 1; rows * perRow <= kDenseThreads; ++rows)
       if (fill(rows) >= fill(best))
         best = rows;
-    rank({int32_t(best), int32_t(best * perRow), int32_t(vec), int32_t(slots)});
+    add(best);
+    for (int64_t rows = best + 1;
+         ::hk::boundByIssue(target) && rows * perRow <= target.maxThreads;
+         ++rows)
+      if (fill(rows) > fill(best) + kWorthLargeBlock) {
+        add(rows);
+        break;
+      }
   }
 }
 
@@ -359,6 +373,16 @@ static int64_t chunksOfRow(const RowPlan &plan, const Target &target,
                           pairs ? 2 * vec : vec);
 }
 
+/// Elements of a chunk where lanes share groups: two vectors, as each lane of a
+/// group makes its scale, which takes as long as the elements of a vector.
+static int64_t groupVec(const RowPlan &plan, const Target &target,
+                        int64_t vec) {
+  int64_t group = plan.segmentSize(), wide = plan.commonVec(2 * vec);
+  bool pays = ::hk::boundByIssue(target) && group >= 4 * vec &&
+              group % wide == 0 && vec * plan.rowElementBytes() == 16;
+  return pays ? wide : vec;
+}
+
 /// `shifted`: the elements of a chunk that begins where a vector of memory
 /// does; 0 where chunks begin with the row.
 /// `asked`: threads of a block, of which short rows have a part each.
@@ -370,6 +394,8 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
   int64_t vec = shifted ? shifted : plan.tailedVec(target);
   if (vec == 0)
     vec = plan.commonVec(16 / plan.rowElementBytes());
+  if (!shifted && plan.tailedVec(target) == 0)
+    vec = groupVec(plan, target, vec);
   bool wholeRows = !plan.stats().empty();
   int64_t maxSlots = maxSlotsOf(plan, target, vec);
   if (width == 0) {
@@ -487,6 +513,23 @@ static SmallVector<RankedTile> selectionTiles(const RowPlan &plan,
   return tiles;
 }
 
+/// The best tile of a usual block, for few rows, where the best one is a large
+/// block of many: those leave compute units idle.
+static std::optional<size_t> usualBlock(const RowPlan &plan,
+                                        ArrayRef<RankedTile> tiles, size_t best,
+                                        bool asked) {
+  std::optional<size_t> usual;
+  const RowTile &large = tiles[best].tile;
+  if (asked || plan.needsWholeRows() || large.rows == 1 ||
+      large.threads <= kDenseThreads)
+    return usual;
+  for (auto [i, ranked] : llvm::enumerate(tiles))
+    if (ranked.verdict.accepted() && ranked.tile.threads <= kDenseThreads &&
+        (!usual || ranked.microseconds < tiles[*usual].microseconds))
+      usual = i;
+  return usual;
+}
+
 SmallVector<RankedTile>
 mlir::hk::rankTiles(const RowPlan &plan, const Target &target,
                     llvm::function_ref<bool(const RowTile &)> spills,
@@ -544,6 +587,11 @@ mlir::hk::rankTiles(const RowPlan &plan, const Target &target,
     bool wave = selects && ::hk::topkInWave(target, tiles[*widest].tile);
     tiles[*widest].maxRows = target.computeUnits * (wave ? 4 : 1);
     chosen.push_back(*widest);
+  }
+  if (std::optional<size_t> usual =
+          usualBlock(plan, tiles, *best, threads.has_value())) {
+    tiles[*usual].maxRows = target.computeUnits * tiles[*best].tile.rows;
+    chosen.push_back(*usual);
   }
   chosen.push_back(*best);
   return tiles;

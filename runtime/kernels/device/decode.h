@@ -57,18 +57,20 @@ HK_DEV Vec<float, 8> decodeFp4(u32 codes) {
   return x;
 }
 
-/// Four codes of OCP's fp8 as f16: e5m2 is its upper byte, e4m3 with one bit of
-/// mantissa more is 2^8 times as large.
+/// Four codes of fp8 as f16: OCP's e5m2 is its upper byte, e4m3 with one bit of
+/// mantissa more is 2^8 times as large, that of FNUZ 2^7 times.
 template <DType D> HK_DEV f32x4 decodeByHalf(u32 codes) {
   typedef _Float16 Halves __attribute__((ext_vector_type(2)));
   f32x4 x;
   u32 largest = 0;
   HK_UNROLL for (int e = 0; e < 4; e += 2) {
     u32 pair = __builtin_amdgcn_perm(0, codes, e ? 0x030c020cu : 0x010c000cu);
-    if constexpr (D == DType::F8E4M3FN) {
+    if constexpr (D != DType::F8E5M2) {
       u32 magnitudes = (pair >> 1) & 0x3f803f80u;
-      largest = __builtin_elementwise_max(largest, magnitudes);
-      largest = __builtin_elementwise_max(largest, magnitudes << 16);
+      if constexpr (D == DType::F8E4M3FN) {
+        largest = __builtin_elementwise_max(largest, magnitudes);
+        largest = __builtin_elementwise_max(largest, magnitudes << 16);
+      }
       pair = (pair & 0x80008000u) | magnitudes;
     }
     auto halves = bitCast<Halves>(pair);
@@ -82,10 +84,26 @@ template <DType D> HK_DEV f32x4 decodeByHalf(u32 codes) {
       HK_UNROLL for (int e = 0; e < 4; ++e) x[e] =
           opaque((codes >> (8 * e) & 127) == 127 ? __builtin_nanf("") : x[e]);
   }
+  if constexpr (D == DType::F8E4M3FNUZ) {
+    x *= 128.f;
+    // -0 is NaN; it is the least of signed integers.
+    i32 least = 0;
+    HK_UNROLL for (int e = 0; e < 4; ++e) least =
+        __builtin_elementwise_min(least, bitCast<i32>(x[e]));
+    if (__builtin_expect(ballot(u32(least) == 0x80000000u) != 0, false))
+      HK_UNROLL for (int e = 0; e < 4; ++e) x[e] =
+          opaque((codes >> (8 * e) & 255) == 128 ? __builtin_nanf("") : x[e]);
+  }
   return x;
 }
 
 } // namespace detail
+
+/// Whether decodeByHalf is what the chip's own conversions are not.
+template <DType D>
+inline constexpr bool kDecodesByHalf =
+    kArch == Arch::Gfx942 ? D == DType::F8E4M3FN || D == DType::F8E5M2
+                          : D == DType::F8E4M3FNUZ;
 
 /// unpack.
 template <DType D, int V> HK_DEV Carrier<D, V> unpackCodesOf(Packed<D, V> raw) {
@@ -104,8 +122,7 @@ template <DType D, int V> HK_DEV Carrier<D, V> unpackCodesOf(Packed<D, V> raw) {
     Vec<float, V> x;
     HK_UNROLL for (int e = 0; e < V; ++e) x[e] = whole[e];
     return x;
-  } else if constexpr ((D == DType::F8E4M3FN || D == DType::F8E5M2) &&
-                       kArch == Arch::Gfx942 && V % 4 == 0) {
+  } else if constexpr (kDecodesByHalf<D> && V % 4 == 0) {
     auto words = bitCast<Vec<u32, V / 4>>(raw);
     Vec<float, V> x;
     HK_UNROLL for (int w = 0; w < V / 4; ++w) {

@@ -82,6 +82,12 @@ template <int BITS, int V, class FromVec> HK_DEV auto narrowInt(FromVec x) {
     return convertTo<i32, V>(w);
 }
 
+/// x limited to [lo, hi].
+template <int V> HK_DEV Vec<i32, V> limitInt(Vec<i32, V> x, i32 lo, i32 hi) {
+  return __builtin_elementwise_min(
+      __builtin_elementwise_max(x, Vec<i32, V>(lo)), Vec<i32, V>(hi));
+}
+
 /// Lane by lane c != 0 ? a : b.
 template <int V, class ValueVec>
 HK_DEV ValueVec select(Vec<i32, V> c, ValueVec a, ValueVec b) {

@@ -109,6 +109,20 @@ HK_DEV Vec<float, V> divideByOne(Vec<float, V> x, Vec<float, V> divisors) {
   return q;
 }
 
+/// x / d for one d of all elements that decodeE8M0 made, a power of two or NaN:
+/// a product with its reciprocal is rounded as the quotient is.
+template <int V>
+HK_DEV Vec<float, V> divideByPower(Vec<float, V> x, Vec<float, V> divisors) {
+  if constexpr (!kVotes)
+    return x / divisors;
+  constexpr i32 least = 0x00400000, most = 0x7F000000; // 2^-127 and 2^127
+  float d = divisors[0];
+  i32 bits = bitCast<i32>(d), inverse = most - bits;
+  inverse = inverse > least ? inverse : least;
+  inverse = bits == least ? most : inverse;
+  return x * (d == d ? bitCast<float>(inverse) : d);
+}
+
 /// roundToInt of such quotients; the limits are integers.
 template <int V>
 HK_DEV Vec<i32, V> roundQuotients(Vec<float, V> q, float scale, float limit) {

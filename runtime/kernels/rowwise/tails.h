@@ -71,7 +71,8 @@ HK_DEV void storeTail(Global<Storage<D>> p, i64 i, Packed<D, V> raw) {
   }
 }
 
-/// Lanes that are no elements of the row are zero.
+/// Lanes that are no elements of the row have the chunk's first one, so that no
+/// vote is of what the row does not hold (0 has no logarithm).
 template <DType D, int V, int ALIGN, int REST>
 HK_DEV Packed<D, V> loadPacked(Global<const Storage<D>> p, i64 i,
                                TailLanes<REST> lanes) {
@@ -80,6 +81,7 @@ HK_DEV Packed<D, V> loadPacked(Global<const Storage<D>> p, i64 i,
     return loadPacked<D, V, ALIGN>(p, i);
   Packed<D, V> raw = 0;
   loadTail<D, V, REST>(p, i, raw);
+  HK_UNROLL for (int e = REST; e < V; ++e) raw[e] = raw[0];
   return raw;
 }
 template <DType D, int V, int ALIGN, int REST>
@@ -101,7 +103,7 @@ HK_DEV void storeBits(Global<Storage<D>> p, i64 i, TailLanes<REST> lanes,
 
 /// As the stores of device/io.h and device/quotients.h of the same names; what
 /// is known of the values is true of lanes that do not exist, too, which are
-/// computed of zeros.
+/// computed of an element that does.
 template <DType D, int V, int ALIGN, int REST>
 HK_DEV void store(Global<Storage<D>> p, i64 i, TailLanes<REST> lanes,
                   Carrier<D, V> v) {
