@@ -382,6 +382,8 @@ def _number_of(b: Builder, size: Size) -> Value | int:
 @handles("cumsum")
 def _cumsum(b: Builder, result: Result, x: Value, dim: int, **_: object) -> Value:
     x = b.full(x)
+    if result.element[0] != "i":  # PyTorch converts before it sums.
+        x = b.cast(x, result.element)
     text = f" dim {_dim(dim, len(x.shape))}"
     return b.value("cumsum", x.stored, result.element, kind="inclusive", x=x.ssa, tx=x.type,
                    attributes=text)

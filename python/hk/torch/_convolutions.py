@@ -278,6 +278,52 @@ def _elements(window: Window, size: Size, padding: int, count_padding: bool) -> 
     return (end - (begin if count_padding else begin.clamp(min=0))).float()
 
 
+@formula_of(aten._adaptive_avg_pool2d.default)
+def _adaptive_avg_pool(x: Tensor, sizes: list) -> Tensor:
+    """Means of as many windows as are wanted, which overlap where the size is no multiple of that."""
+    for dim, count in ((-1, sizes[1]), (-2, sizes[0])):
+        size = x.shape[dim]
+        if not isinstance(size, int) or not isinstance(count, int):
+            raise UnsupportedModel("an adaptive average over a size that a call tells")
+        i, j = torch.arange(count), torch.arange(size)[:, None]
+        begin, end = i * size // count, ((i + 1) * size + count - 1) // count
+        share = ((j >= begin) & (j < end)).float() / (end - begin).float()
+        x = (x.movedim(dim, -1) @ share).movedim(-1, dim)
+    return x
+
+
+@formula_of(aten.grid_sampler_2d.default, wide=False)
+def _grid_sampler(x: Tensor, grid: Tensor, mode: int, outside: int, corners: bool) -> Tensor:
+    """x [N, C, H, W] at places [N, h, w, 2] from -1 to 1, (x, y): of the four elements around a place,
+    or the nearest one; outside of x are zeros, or the elements at its edge."""
+    if mode not in (0, 1) or outside not in (0, 1):
+        raise UnsupportedModel("grid_sample that is bicubic or reflects; hk's import has bilinear "
+                               "and nearest, with zeros or the border outside")
+    n, channels, high, wide = x.shape
+    rows = x.permute(0, 2, 3, 1).reshape(n * high * wide, channels)
+    first = (torch.arange(n, device=x.device) * (high * wide))[:, None, None]
+    at = []
+    for place, size in ((grid[..., 0].float(), wide), (grid[..., 1].float(), high)):
+        place = (place + 1) * ((size - 1) / 2) if corners else ((place + 1) * size - 1) / 2
+        at.append(place.clamp(0, size - 1) if outside else place)
+    if mode == 1:
+        corners_of = [(at[0].round(), at[1].round(), None)]
+    else:
+        left, top = at[0].floor(), at[1].floor()
+        right, low = at[0] - left, at[1] - top
+        corners_of = [(left, top, (1 - right) * (1 - low)), (left + 1, top, right * (1 - low)),
+                      (left, top + 1, (1 - right) * low), (left + 1, top + 1, right * low)]
+    made = None
+    for column, row, share in corners_of:
+        within = (column >= 0) & (column < wide) & (row >= 0) & (row < high)
+        place = (row.clamp(0, high - 1) * wide + column.clamp(0, wide - 1)).long() + first
+        found = rows.index_select(0, place.reshape(-1)).reshape(*place.shape, channels).float()
+        share = within.float() if share is None else torch.where(within, share, 0.0)
+        part = found * share[..., None]
+        made = part if made is None else made + part
+    return made.permute(0, 3, 1, 2).to(x.dtype)
+
+
 # ---- other sizes
 
 @torch.library.custom_op("hk::resized", mutates_args=())

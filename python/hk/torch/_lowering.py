@@ -211,7 +211,7 @@ class Lowering:
         if name == "index" and (place := self._one_place(node)):
             return self.builder.sliced(self._argument(node.args[0]), *place, 1)
         if node in self.fixed and not is_lowered(node.target):
-            return self._weight(f"hk.{node.name}", self._folded(node))
+            return self._weight_of(node)
         if sources := self._moved(node):
             # The same elements in another order, made once.
             return self._weight(f"{sources[0]}{BY_TAP}", self._folded(node).detach())
@@ -265,6 +265,9 @@ class Lowering:
             return self._given(node)[1]
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._folded)
         return node.target(*args, **kwargs)
+
+    def _weight_of(self, node: torch.fx.Node) -> typing.Any:
+        return self._weight(f"hk.{node.name}", self._folded(node))
 
     def _is_fixed(self, node: torch.fx.Node) -> bool:
         """Whether a node's value is the same in every call, and no weight's."""
@@ -522,8 +525,8 @@ class Lowering:
         try:
             return self._call(node)
         except UnsupportedModel as error:
-            if node in self.fixed:
-                return self._weight(f"hk.{node.name}", self._folded(node))
+            if node in self.fixed:  # Made where it is read: a table may be computed in f64 before.
+                return self._weight_of, node
             raise UnsupportedModel(f"{where(node)}: {node.target}: {error}") from None
         except (TypeError, KeyError) as error:
             raise UnsupportedModel(f"{where(node)}: {node.target}: hk's import does not take its "
