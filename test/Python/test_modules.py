@@ -161,6 +161,40 @@ def test_layouts():
         rows(9, 16))
 
 
+class Places(torch.nn.Module):
+    """Writes to places that data choose, as masks of sounds are made and features of images are
+    merged; products of batches of which one has a single matrix."""
+
+    def forward(self, x, lengths, features):
+        mask = torch.zeros(3, 7, dtype=torch.long)
+        mask[(torch.arange(3), lengths - 1)] = 1
+        seen = mask.flip([-1]).cumsum(-1).flip([-1])
+        zeroed, merged = x.clone(), x.clone()
+        zeroed[seen == 0] = 0
+        merged[mask == 1] = features
+        keys = x.transpose(1, 2)[:, None]
+        return {"mask": seen, "zeroed": zeroed, "features": merged, "one": x @ keys[:1, 0],
+                "heads": x[:, None].expand(3, 2, 7, 4) @ keys[:1].expand(1, 2, 4, 7) * 1,
+                "front": x[:1] @ keys[:, 0], "ranks": x[:, None] @ keys[0],
+                "counted": (x > 0).cumsum(1, dtype=torch.float32)}
+
+
+def test_places_that_data_choose():
+    graph = imported(Places(), rows(3, 7, 4), torch.tensor([3, 7, 1]), rows(3, 4, seed=1),
+                     dynamic=False)
+    assert graph.signature.results[2] == "features_result"  # An argument has that name.
+
+
+def test_what_is_traced_otherwise():
+    """It is not hk that differs, and the check says so."""
+    class Otherwise(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if torch.compiler.is_compiling() else x
+
+    with pytest.raises(hk.CheckFailed, match="result 'result': what torch.export traces is off by"):
+        imported(Otherwise(), rows(3, 4))
+
+
 def heads(x, count):
     return x.view(1, -1, count, 8).transpose(1, 2)
 

@@ -87,6 +87,24 @@ def test_averages_of_fewer_elements_at_the_edges():
                 both=lambda x: F.avg_pool1d(x, 5, 3, 2, True, False)), rows(5, 24))
 
 
+class Sampled(nn.Module):
+    """Features at places that data give, means of windows that overlap, a table made in f64."""
+
+    def forward(self, x, grid):
+        table = (torch.arange(6, dtype=torch.float64) / 7).sin().to(x.dtype)
+        made = {f"{mode}_{outside}_{corners}": F.grid_sample(x, grid, mode, outside, corners)
+                for mode, outside, corners in (("bilinear", "zeros", False), ("nearest", "zeros", True),
+                                               ("bilinear", "border", True))}
+        return made | {"means": F.adaptive_avg_pool2d(x, (3, 4)), "table": x + table}
+
+
+def test_samples():
+    imported(Sampled(), rows(2, 3, 5, 6), 0.8 * rows(2, 4, 7, 2), dynamic=False)
+    with pytest.raises(hk.UnsupportedModel, match="bicubic or reflects"):
+        imported(Of(x=lambda x: F.grid_sample(x, x[:, :2].permute(0, 2, 3, 1), "bicubic")),
+                 rows(2, 3, 4, 4))
+
+
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
 def test_other_sizes(mode):
     imported(Of(larger=lambda x: F.interpolate(x, (9, 14), mode=mode),

@@ -249,10 +249,19 @@ def _matmul(b: Builder, result: Result, x: Value, y: Value) -> Value:
         made = _linear(b, turned, _transpose(b, turned, y, 1, 2)._replace(
             shape=(y.shape[0], y.shape[2], y.shape[1])), x)
         return _transpose(b, result, made, 1, 2)
-    if len(y.shape) > 2 and len(x.shape) != len(y.shape):
+    if len(x.shape) == 1 or len(y.shape) == 1:
         raise UnsupportedModel(f"a product of shapes {list(x.shape)} and {list(y.shape)}: hk "
-                               "multiplies batches of equal rank")
+                               "multiplies matrices")
+    if all(n == 1 for n in y.shape[:-2]):  # One matrix for all of a batch.
+        return _product(b, x, b.viewed(y, y.shape[-2:]), result, "")
+    x, y = (_batched(b, v, result.shape[:-2]) for v in (x, y))
     return _product(b, x, b.full(y), result, "")
+
+
+def _batched(b: Builder, v: Value, batch: tuple[Size, ...]) -> Value:
+    """The matrices of a batch, repeated where one is for several."""
+    shape = (*batch, *v.shape[-2:])
+    return v if v.shape == shape else _expand(b, Result(shape, v.element), v)
 
 
 def _product(b: Builder, x: Value, y: Value, result: Result, attributes: str) -> Value:

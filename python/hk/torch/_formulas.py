@@ -298,6 +298,33 @@ def _select_scatter(x: torch.Tensor, given: torch.Tensor, dim: int, place: int) 
     return _slice_scatter(x, given.unsqueeze(dim), dim, place)
 
 
+@formula_of(aten.index_put.default, wide=False)
+def _index_put(x: torch.Tensor, indices: list, given: torch.Tensor, accumulate: bool = False
+               ) -> torch.Tensor:
+    """Elements, or rows, that truth values choose; or one element of each row, of a matrix."""
+    if accumulate:
+        raise UnsupportedModel("sums into chosen places; hk's import writes values there")
+    if len(indices) == 1 and indices[0].dtype == torch.bool:
+        mask = indices[0].reshape(*indices[0].shape, *[1] * (x.dim() - indices[0].dim()))
+        if given.numel() == 1:
+            return torch.where(mask, given.reshape(()).to(x.dtype), x)
+        return _masked_scatter(x, mask.expand(x.shape), given)
+    if x.dim() != 2 or len(indices) != 2 or any(i is None or i.dtype == torch.bool or i.dim() > 1
+                                                for i in indices) or given.numel() != 1:
+        raise UnsupportedModel("writing to places that tensors of integers choose, but one number to "
+                               "(row, column) pairs of a matrix; write it with torch.where")
+    return torch.where(_chosen(x, *indices), given.reshape(()).to(x.dtype), x)
+
+
+def _chosen(x: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    """Which elements of a matrix are in pairs of these: [pairs, rows, columns], any of them."""
+    hit = []
+    for places, size in ((rows, x.shape[0]), (columns, x.shape[1])):
+        places = torch.where(places < 0, places + size, places).reshape(-1, 1)
+        hit.append(places == torch.arange(size, device=x.device))
+    return (hit[0][:, :, None] & hit[1][:, None]).any(0)
+
+
 # ---- features of images in the places of a text
 
 @formula_of(aten.masked_scatter.default, wide=False)

@@ -41,6 +41,8 @@ class Plain:
         if len(names) != len(outputs):
             names = ("result",) if len(outputs) == 1 else tuple(
                 f"result_{i}" for i in range(len(outputs)))
+        # Arguments and results of a function have names of their own.
+        names = tuple(f"{n}_result" if n in self.exported else n for n in names)
         self.results = tuple(n for n, o in zip(names, outputs, strict=True) if o is not None)
         if not self.results:
             raise UnsupportedModel("the module returns no tensor; hk's functions return tensors")
