@@ -37,7 +37,13 @@ from ._quantised import Quantised
 from ._settings import require_same, settings
 from ._signature import Argument, Dense, Paged
 from ._substitution import Substitution
-from ._untraced import conversions_that_change, first_lines, refusal, told
+from ._untraced import (
+    conversions_that_change,
+    first_lines,
+    refusal,
+    told,
+    without_partial_graph,
+)
 
 Progress = typing.Callable[[str], None]
 CONTEXT = 4096  # Of a model that names none.
@@ -381,7 +387,7 @@ def _exported(module: torch.nn.Module, args: tuple, dynamic: typing.Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            with conversions_that_change():
+            with conversions_that_change(), without_partial_graph():
                 program = torch.export.export(module, args, dynamic_shapes=dynamic, strict=False)
         except UnsupportedModel:
             raise

@@ -3,8 +3,10 @@ what it can trace where it is kept from a conversion that changes nothing."""
 
 import contextlib
 import functools
+import io
 import pathlib
 import re
+import sys
 import traceback
 import typing
 
@@ -82,3 +84,13 @@ def conversions_that_change() -> typing.Iterator[None]:
         yield
     finally:
         torch.nn.Module.to = original
+
+
+@contextlib.contextmanager
+def without_partial_graph() -> typing.Iterator[None]:
+    """torch.export prints what it has of a graph when it fails: pages, above the one line that says
+    why."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        yield
+    sys.stderr.write(said.getvalue())
