@@ -25,7 +25,11 @@ static Expr pullUnary(Puller &p, OpResult result, Puller::Args position,
                       int vec) {
   auto op = cast<UnaryOpInterface>(result.getOwner());
   Expr x = p.pull(op->getOperand(0), position, vec);
-  return rounded(elementTypeOf(result), call(op.getDeviceFunction(), x));
+  Expr y = call(op.getDeviceFunction(), x);
+  // Another sign is no other rounding.
+  bool exact = isa<NegOp, AbsOp>(op) && p.votes() &&
+               elementTypeOf(op->getOperand(0)) == elementTypeOf(result);
+  return exact ? y : rounded(elementTypeOf(result), y);
 }
 
 /// How a binary operator is spelled for reals, an operator between blanks or a

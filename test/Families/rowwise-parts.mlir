@@ -74,3 +74,36 @@ func.func @angles(%x: tensor<?x4x64xbf16>, %freqs: tensor<64x32xf32>) -> tensor<
   %y = hk.rope neox %x, %cos, %sin : tensor<?x4x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32>
   return %y : tensor<?x4x64xbf16>
 }
+
+// A thread that has both vectors of a pair normalises each once; the statistic is that of
+// eight lanes with a vector each.
+// CHECK-LABEL: @rms_norm_rope for gfx950
+// CHECK-COUNT-2: Sum::apply<float>(segmentReduce<Sum, 4, 4>({{.*}}), segmentReduce<Sum, 4, 4>({{.*}}))
+// CHECK-NOT: segmentReduce
+// CHECK: storeExact
+func.func @normed_pairs(%x: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %w: tensor<64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>) -> (tensor<?x8x64xbf16>, tensor<?x2x64xbf16>) {
+  %n = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x8x64xbf16>, tensor<64xbf16>
+  %m = hk.rms_norm %k, %w epsilon 1.0e-06 : tensor<?x2x64xbf16>, tensor<64xbf16>
+  %y = hk.rope neox %n, %cos, %sin positions %pos : tensor<?x8x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32>
+  %z = hk.rope neox %m, %cos, %sin positions %pos : tensor<?x2x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32>
+  return %y, %z : tensor<?x8x64xbf16>, tensor<?x2x64xbf16>
+}
+
+// Halves that are swapped are read from another slot of the thread.
+// CHECK-LABEL: @softmax_neg_etc for gfx950
+// CHECK: expNegative
+// CHECK-NOT: expNegative
+// CHECK: keep0[(s + 1) % 2]
+// CHECK-NOT: expNegative
+// CHECK: storeNearest
+func.func @swapped(%x: tensor<?x4x64xbf16>) -> (tensor<?x4x64xi8>, tensor<?x4x1xf32>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x4x64xbf16>
+  %n = hk.softmax %x : tensor<?x4x64xbf16>
+  %a = tensor.extract_slice %n[0, 0, 0] [%t, 4, 32] [1, 1, 1] : tensor<?x4x64xbf16> to tensor<?x4x32xbf16>
+  %b = tensor.extract_slice %n[0, 0, 32] [%t, 4, 32] [1, 1, 1] : tensor<?x4x64xbf16> to tensor<?x4x32xbf16>
+  %m = hk.neg %b : tensor<?x4x32xbf16>
+  %k = hk.concat 2 (%m, %a) : tensor<?x4x32xbf16>, tensor<?x4x32xbf16> -> tensor<?x4x64xbf16>
+  %q, %s = hk.quantize per_token %k : tensor<?x4x64xbf16> -> tensor<?x4x64xi8>, tensor<?x4x1xf32>
+  return %q, %s : tensor<?x4x64xi8>, tensor<?x4x1xf32>
+}

@@ -220,30 +220,49 @@ RowEmitter::Space &RowEmitter::spaceOf(ArrayRef<DimName> local) {
 }
 
 void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
-                      const std::string &memo, const Expr &name) {
+                      StringRef tag, const Expr &name) {
+  std::string memo = key(value, lastPosition, loop.vec, tag);
   // e^x of a softmax is not rounded to the type of x.
-  bool rounded = memo == key(value, lastPosition, loop.vec);
+  bool rounded = tag.empty();
   bool loaded = loop.batched && rounded && isa<BlockArgument>(value);
-  auto isKnown = [&](const Kept &kept) { return kept.memo == memo; };
+  auto isKnown = [&](const Kept &kept) {
+    return kept.chunks.front().first == memo;
+  };
   if (!loop.unrolled || loaded || llvm::any_of(space.kept, isKnown))
     return;
   Type type = cast<ShapedType>(value.getType()).getElementType();
   std::string v = std::to_string(loop.vec);
   std::string array = "keep" + std::to_string(keepCount++);
   std::string element = name.type.text();
-  std::string packed = name.text, unpacked = array + "[s]";
+  std::string packed = name.text;
+  std::pair<std::string, std::string> unpack;
   if (!host && rounded && type.getIntOrFloatBitWidth() <= 16 &&
       !keepsUnpacked(loop)) {
     std::string access = "<" + dtypeText(type) + ", " + v + ">";
     element = "Packed" + access;
     packed = "packExact" + access + "(" + packed + ")";
-    unpacked = "unpack" + access + "(opaque(" + unpacked + "))";
+    unpack = {"unpack" + access + "(opaque(", "))"};
   }
+  auto read = [&](const std::string &slot) {
+    return Expr{unpack.first + array + "[" + slot + "]" + unpack.second,
+                name.type};
+  };
+  SmallVector<std::pair<std::string, Expr>> chunks{{memo, read("s")}};
+  // Other chunks of the thread, which a part of a row may be made of.
+  bool known = votes() && loop.form == RowLoopForm::RowSlots && loop.full &&
+               !plan.body().getOps<ConcatOp>().empty();
+  for (int64_t slot = 1; known && slot < loop.slots; ++slot)
+    for (int64_t by : {slot, -slot}) {
+      Position position(lastPosition);
+      position.back() =
+          simplify(position.back() + by * threadsPerRow * loop.vec);
+      std::string other = "(s + " +
+                          std::to_string(by < 0 ? loop.slots + by : by) +
+                          ") % " + std::to_string(loop.slots);
+      chunks.emplace_back(key(value, position, loop.vec, tag), read(other));
+    }
   space.kept.push_back(
-      {memo,
-       {unpacked, name.type},
-       out.reserve(rowDepth),
-       out.reserve(out.depth()),
+      {std::move(chunks), out.reserve(rowDepth), out.reserve(out.depth()),
        element + " " + array + "[" + std::to_string(loop.slots) + "];",
        array + "[s] = " + packed + ";"});
 }
@@ -251,12 +270,13 @@ void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
 void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
   if (loop.unrolled)
     for (Kept &kept : space.kept)
-      out.rememberIfRecalled(kept.memo, "v", kept.value, [this, &kept] {
-        if (std::exchange(kept.isRead, true))
-          return;
-        out.lineInto(kept.declared, kept.declare);
-        out.lineInto(kept.set, kept.assign);
-      });
+      for (const auto &[memo, value] : kept.chunks)
+        out.rememberIfRecalled(memo, "v", value, [this, &kept] {
+          if (std::exchange(kept.isRead, true))
+            return;
+          out.lineInto(kept.declared, kept.declare);
+          out.lineInto(kept.set, kept.assign);
+        });
   AffineExpr &chunk = space.chunks[out.depth()];
   if (!chunk)
     chunk = symbol("c");
@@ -329,12 +349,14 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
       emitPart(*store, positionOf(store->local, first), loop.vec, store->part);
       continue;
     }
+    pairPlaces = {pairPosition(store->local, loop, false),
+                  pairPosition(store->local, loop, true)};
     for (bool second : {false, true}) {
       auto [begin, end] = store->part;
       (second ? begin : end) = begin + loop.pairedHead / 2;
-      emitPart(*store, pairPosition(store->local, loop, second), loop.vec,
-               {begin, end});
+      emitPart(*store, pairPlaces[second], loop.vec, {begin, end});
     }
+    pairPlaces.clear();
   }
   guardStores(rowExists);
   exchangeLanes({});

@@ -103,8 +103,9 @@ private:
   /// A value that may stay in registers for later phases. Its array is declared
   /// and set, in the places reserved for that, when one of them reads it.
   struct Kept {
-    std::string memo;
-    Expr value;
+    /// Of the chunk itself, then of other ones of the thread: what is pulled,
+    /// and how it is read.
+    SmallVector<std::pair<std::string, Expr>> chunks;
     CodeWriter::Place declared, set;
     std::string declare, assign;
     bool isRead = false;
@@ -182,8 +183,9 @@ private:
   void storeAlong(const RowStore &store, const Position &first, int vec,
                   const Expr &value);
   Space &spaceOf(ArrayRef<DimName> local);
-  void keep(Space &space, const RowLoop &loop, Value value,
-            const std::string &memo, const Expr &name);
+  /// `tag`: see key.
+  void keep(Space &space, const RowLoop &loop, Value value, StringRef tag,
+            const Expr &name);
   /// Whether what several phases use stays as numbers, not as it lies in
   /// memory: few elements, where unpacking takes more than registers are worth.
   bool keepsUnpacked(const RowLoop &loop) const;
@@ -236,6 +238,10 @@ private:
   /// A chunk's part of a statistic of its segment.
   Expr reducedTerm(Operation *op, Value input, RowReduction kind,
                    ArrayRef<AffineExpr> position, int vec);
+  /// Whether the vectors of a pair are a thread's part of the head at
+  /// `leading`, whose lanes all get here; and its statistic.
+  bool canPair(ArrayRef<AffineExpr> leading, int vec) const;
+  Expr pairStatistic(Operation *op, Value input, RowReduction kind);
   Expr serialStatistic(Operation *op, Value input, RowReduction kind,
                        ArrayRef<AffineExpr> leading, AffineExpr segment,
                        int64_t size);
@@ -271,6 +277,8 @@ private:
   /// Of the loop being emitted.
   AffineExpr currentChunk;
   Position lastPosition;
+  /// Of its pair, if it is one, both vectors.
+  SmallVector<Position> pairPlaces;
   /// Where the vectors of its group begin.
   SmallVector<AffineExpr> groupPlaces;
   RowLoop current;

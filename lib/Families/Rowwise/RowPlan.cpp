@@ -549,7 +549,7 @@ double RowPlan::bytesPerRowElement() const {
 }
 
 int64_t RowPlan::pairedHead(ArrayRef<const RowStore *> stores, int vec) const {
-  if (needsWholeRows() || segmentSize() != 0 || stores.empty())
+  if (needsWholeRows() || stores.empty())
     return 0;
   int64_t head = 0;
   for (Operation &op : body().without_terminator())
@@ -564,7 +564,22 @@ int64_t RowPlan::pairedHead(ArrayRef<const RowStore *> stores, int vec) const {
   for (const RowStore *store : stores)
     if (store->local.empty() || store->local.back() != head)
       return 0;
-  return head > 0 && head % (2 * vec) == 0 ? head : 0;
+  return head > 0 && head % (2 * vec) == 0 && pairsSegments(head, vec) ? head
+                                                                       : 0;
+}
+
+bool RowPlan::pairsSegments(int64_t head, int vec) const {
+  if (segmentSize() == 0)
+    return true;
+  const ::hk::Target *target = targetOf(kernel);
+  int64_t lanes = head / (2 * vec);
+  bool ofHeads = llvm::all_of(body().without_terminator(), [&](Operation &op) {
+    return rowReductionsOf(&op).empty() ||
+           (reductionGroupOf(&op) == 0 &&
+            dims.shape(op.getOperand(0)).back() == head);
+  });
+  return ofHeads && target && ::hk::boundByIssue(*target) &&
+         llvm::isPowerOf2_64(lanes) && lanes <= target->waveSize;
 }
 
 //===----------------------------------------------------------------------===//

@@ -189,6 +189,9 @@ private:
   bool hasPlainRows(bool halves, int64_t groupVec,
                     bool packedInputs = false) const;
   void addStats(Operation &op);
+  /// Whether statistics, if there are any, are of whole heads and can be
+  /// reduced by lanes that have both vectors of a pair each.
+  bool pairsSegments(int64_t head, int vec) const;
   void addStore(unsigned index, Value value);
   /// Makes a store of each part of a row whose parts take different ways
   /// (RowParts.cpp).

@@ -55,11 +55,9 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
   else
     term = statisticTerm(stat.op, stat.input, stat.kind, lastPosition, vec);
   if (stat.kind == RowReduction::SumOfExp)
-    keep(space, loop, stat.input, key(stat.input, lastPosition, vec, "exp"),
-         term);
+    keep(space, loop, stat.input, "exp", term);
   else
-    keep(space, loop, stat.input, key(stat.input, lastPosition, vec),
-         pull(stat.input, lastPosition, vec));
+    keep(space, loop, stat.input, "", pull(stat.input, lastPosition, vec));
   // A chunk that is gone over once more is no other term of a sum.
   std::string counts =
       loop.form == RowLoopForm::RepeatedPiece && !mayRepeat(stat.kind)
@@ -107,8 +105,10 @@ void RowEmitter::emitSoftmaxByWaves(Space &space, const RowLoop &loop,
   // What was kept is of the wave's maximum.
   Expr scale = out.define(rowDepth, "f", call("expOfMaxima", {own, top}));
   for (Kept &kept : space.kept)
-    if (kept.memo == key(sum->input, lastPosition, loop.vec, "exp"))
-      kept.value = kept.value * scale;
+    if (kept.chunks.front().first ==
+        key(sum->input, lastPosition, loop.vec, "exp"))
+      for (auto &[memo, value] : kept.chunks)
+        value = value * scale;
 }
 
 std::string RowEmitter::scratch(int count) {

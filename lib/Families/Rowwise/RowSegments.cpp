@@ -182,6 +182,34 @@ Expr RowEmitter::serialStatistic(Operation *op, Value input, RowReduction kind,
   return made;
 }
 
+bool RowEmitter::canPair(ArrayRef<AffineExpr> leading, int vec) const {
+  return current.pairedHead && !pairPlaces.empty() && vec == current.vec &&
+         leading == ArrayRef(pairPlaces.front()).drop_back() &&
+         openRanges().empty() && !getLaneCount() &&
+         threadsPerRow % (current.pairedHead / 2 / vec) == 0;
+}
+
+Expr RowEmitter::pairStatistic(Operation *op, Value input, RowReduction kind) {
+  int64_t lanes = current.pairedHead / 2 / current.vec;
+  std::string reduction = reductionOf(kind).str();
+  auto exchanged = [&](const Expr &own) {
+    return lanes == 1
+               ? own
+               : call("segmentReduce<" + reduction + ", " + Twine(lanes) +
+                          ", " + Twine(callersOf(lanes)) + ">",
+                      own);
+  };
+  SmallVector<Expr> terms;
+  for (const Position &place : pairPlaces) {
+    terms.push_back(reducedTerm(op, input, kind, place, current.vec));
+    // A sum is that of as many lanes with a vector each, step by step.
+    if (!mayRepeat(kind))
+      terms.back() = exchanged(terms.back());
+  }
+  Expr both = call(reduction + "::apply<float>", terms);
+  return mayRepeat(kind) ? exchanged(both) : both;
+}
+
 Expr RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
                            int64_t group, ArrayRef<AffineExpr> leading,
                            AffineExpr segment, ArrayRef<AffineExpr> position,
@@ -203,6 +231,11 @@ Expr RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
   std::optional<int> lanes;
   if (current.groupChunk)
     return groupStatistic(op, input, kind, leading);
+  if (size == current.pairedHead && canPair(leading, vec)) {
+    made = out.define(out.depth(), "f", pairStatistic(op, input, kind));
+    out.remember(memo, made);
+    return made;
+  }
   if (!position.empty())
     lanes = segmentLanes(kind, size, position.back(), leading, segment, lastDim,
                          position, vec);

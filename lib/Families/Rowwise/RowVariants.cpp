@@ -258,6 +258,11 @@ static bool repeatsChunks(const Target &target, int64_t chunks, int64_t lanes) {
 /// row has to have its part: with others each thread would reduce all of it.
 static int64_t segmentLanes(const RowPlan &plan, const Target &target,
                             int64_t chunks, int64_t vec) {
+  SmallVector<const RowStore *> stores;
+  for (const RowStore &store : plan.stores())
+    stores.push_back(&store);
+  if (plan.pairedHead(stores, int(vec)))
+    vec *= 2;
   int64_t segment = plan.segmentSize(), lanes = segment / vec;
   bool exchanged =
       segment % vec == 0 && llvm::isPowerOf2_64(lanes) &&
