@@ -51,8 +51,9 @@ LOG = 4 + 0.5 + 5.5 + 1.5 + 1
 #: Two roundings to multiples of pi / 2, five fma, a limit, two polynomials and a conversion; then a choice
 #: of three, a sign of two and NaN. The other of an angle shares all but the choice.
 SIN, OTHER_OF_ANGLE = 19.5, 6
-#: A quotient by what neighbours share: its product and two exact remainders, correctly rounded.
-QUOTIENT = 2.5
+#: A quotient by what neighbours share: its product and two exact remainders, correctly rounded; by a scale
+#: of f8E8M0FNU, which is a power of two, a product.
+QUOTIENT, BY_POWER = 2.5, 0.5
 COSTS = {
     "add": 0.5, "sub": 0.5, "mul": 0.5, "neg": 0, "abs": 0, "square": 0.5, "div": RECIPROCAL + QUOTIENT, "max": 0.5, "min": 0.5,
     "relu": 0.5, "compare": 1, "select": 1, "exp": EXP + RANGE, "exp2": 4, "log": LOG, "log2": LOG + 2.5, "log1p": LOG + 7,
@@ -123,6 +124,16 @@ def cost_of_operator(name, types, chip):
     return max(elements), cost[chip != "gfx942"] if isinstance(cost, tuple) else cost
 
 
+def powers_of(lines):
+    """Names of values that are scales of f8E8M0FNU in another type or shape."""
+    found = set()
+    for line in lines:
+        name = re.match(r"\s*(%\w+) = (?:hk\.cast|tensor\.\w+) (%\w+)", line)
+        if name and (name[2] in found or re.search(r"hk\.cast .*f8E8M0FNU> ->", line)):
+            found.add(name[1])
+    return found
+
+
 def needed(kernel, chip):
     """Lane instructions and bytes of a kernel."""
     inputs, arguments, lines = kernel
@@ -139,7 +150,7 @@ def needed(kernel, chip):
         free = scaled and dtype in ("bf16", "f16") and len(re.findall(r"hk\.\w+", text)) <= 2
         count += 0 if free else elements * cost_of(READ if number < inputs else WRITE, dtype, chip)
     yielded = set(re.findall(r"%\w+", next((line for line in lines if "hk.yield" in line), "")))
-    angles = set()
+    angles, powers = set(), powers_of(lines)
     for line in lines:
         if not (op := re.search(r"hk\.(\w+)", line)) or op[1] not in (*COSTS, "gated_activation"):
             continue
@@ -154,6 +165,9 @@ def needed(kernel, chip):
             angle = re.search(r"hk\.\w+ (%\w+)", line)[1]
             cost = OTHER_OF_ANGLE if angle in angles else cost
             angles.add(angle)
+        divisor = re.search(r"hk\.div %\w+, (%\w+)", line)
+        if divisor and divisor[1] in powers:
+            cost = BY_POWER
         count += elements * cost
         result = re.match(r"\s*(%\w+)", line)
         if result and tensors and result[1] not in yielded:
