@@ -134,6 +134,15 @@ def powers_of(lines):
     return found
 
 
+def angles_needed(table, types, text):
+    """Of a table of angles: those of each token once, whatever its heads are; None of another one."""
+    rope = re.search(rf"hk\.rope .*{table}\b.*? : tensor<([?\d]+)x", text)
+    width = re.search(r"x(\d+)x\w+>$", types.strip())
+    if not rope or not width:
+        return None
+    return int(width[1]) * (DYNAMIC if rope[1] == "?" else int(rope[1]))
+
+
 def needed(kernel, chip):
     """Lane instructions and bytes of a kernel."""
     inputs, arguments, lines = kernel
@@ -162,6 +171,7 @@ def needed(kernel, chip):
         else:
             elements, cost = cost_of_operator(op[1], types, chip)
         if op[1] in ("sin", "cos"):
+            elements = angles_needed(re.match(r"\s*(%\w+)", line)[1], types, text) or elements
             angle = re.search(r"hk\.\w+ (%\w+)", line)[1]
             cost = OTHER_OF_ANGLE if angle in angles else cost
             angles.add(angle)
