@@ -564,8 +564,17 @@ int64_t RowPlan::pairedHead(ArrayRef<const RowStore *> stores, int vec) const {
   for (const RowStore *store : stores)
     if (store->local.empty() || store->local.back() != head)
       return 0;
-  return head > 0 && head % (2 * vec) == 0 && pairsSegments(head, vec) ? head
-                                                                       : 0;
+  if (head <= 0 || head % (2 * vec) != 0 || !pairsSegments(head, vec))
+    return 0;
+  // A few pairs leave more lanes idle than a partner that is loaded again costs
+  // where the vector unit bounds.
+  constexpr int64_t kLeastPairs = 4;
+  const ::hk::Target *target = targetOf(kernel);
+  bool few = vec > 1 && llvm::all_of(stores, [&](const RowStore *store) {
+               std::optional<int64_t> flat = flatSize(store->local);
+               return flat && *flat < kLeastPairs * 2 * vec;
+             });
+  return few && target && ::hk::boundByIssue(*target) ? 0 : head;
 }
 
 bool RowPlan::pairsSegments(int64_t head, int vec) const {
