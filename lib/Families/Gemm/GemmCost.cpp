@@ -25,7 +25,7 @@ static constexpr int64_t kTypicalExtent = 4096;
 static unsigned argument(Value value) {
   return cast<BlockArgument>(value).getArgNumber();
 }
-static double bytesOf(Value value) {
+double mlir::hk::bytesOf(Value value) {
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   return ::hk::info(*dtypeOf(element)).bits / 8.0;
 }

@@ -206,6 +206,9 @@ Verdict copyVerdict(const GemmOperand &operand, ::hk::DType type,
 void noteStagedOperands(GemmPlan gemm, const ::hk::Target &target,
                         int64_t alignA, int64_t alignB, DecisionLog &log);
 
+/// Bytes of an element of a tensor; half of one where two share a byte.
+double bytesOf(Value value);
+
 /// What the choice of a tile depends on. Alignments are those of the operands'
 /// rows in bytes.
 ::hk::GemmShapeClass shapeClassOf(GemmPlan gemm, const ::hk::Target &target,

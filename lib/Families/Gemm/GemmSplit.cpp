@@ -30,10 +30,6 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-static double bytesOf(Type element) {
-  return ::hk::info(*dtypeOf(element)).bits / 8.0;
-}
-
 static bool isInteger(MatmulOp op) {
   return getElementTypeOrSelf(op.getLhs().getType()).isInteger(8);
 }
@@ -81,9 +77,9 @@ public:
       size.batches *= lhs[dim];
     }
     known = onlyRowsUnknown && !ShapedType::isDynamic(size.m);
-    size.bytesA = bytesOf(getElementTypeOrSelf(op.getLhs().getType()));
-    size.bytesB = bytesOf(getElementTypeOrSelf(op.getRhs().getType()));
-    size.bytesOut = bytesOf(getElementTypeOrSelf(op.getType()));
+    size.bytesA = bytesOf(op.getLhs());
+    size.bytesB = bytesOf(op.getRhs());
+    size.bytesOut = bytesOf(op.getResult());
     ownLaunch = !feedsRowKernel(op.getResult());
   }
 
