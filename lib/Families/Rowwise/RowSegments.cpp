@@ -78,6 +78,14 @@ std::optional<int> RowEmitter::segmentLanes(RowReduction kind, int64_t size,
       !llvm::isPowerOf2_64(lanes) || lanes > target.waveSize ||
       threadsPerRow % lanes != 0)
     return std::nullopt;
+  // A loop over a part of the columns, as of a gate's results, may end within a
+  // group, of which no lane has the rest.
+  if (current.chunks) {
+    int64_t columns =
+        *current.chunks * current.vec * (current.pairedHead ? 2 : 1);
+    if (columns % size != 0 && columns < lastDim)
+      return std::nullopt;
+  }
   // Symbols of inner scopes may differ between lanes.
   int chunkDepth = symbolDepth(currentChunk);
   SmallVector<AffineExpr> exprs(leading);
