@@ -71,6 +71,14 @@ Verdict ColumnPlaces::add(Operation *op) {
   });
   if (!placed)
     return Verdict::accept();
+  Verdict verdict = addPlaced(op);
+  if (verdict.accepted() && vectors && runs % 2 != 0)
+    return Verdict::refuse(op, Reason::UnsupportedShape,
+                           "cuts pairs of columns that a rope beside it turns");
+  return verdict;
+}
+
+Verdict ColumnPlaces::addPlaced(Operation *op) {
   return llvm::TypeSwitch<Operation *, Verdict>(op)
       .Case([&](tensor::ExtractSliceOp slice) { return addSlice(slice); })
       .Case([&](tensor::ExpandShapeOp view) {

@@ -66,6 +66,7 @@ public:
   bool needsVectors() const { return vectors; }
 
 private:
+  Verdict addPlaced(Operation *op);
   Verdict addSlice(tensor::ExtractSliceOp op);
   Verdict addReshape(Operation *op, Value source, Value result, bool expands,
                      ArrayRef<ReassociationIndices> groups);
