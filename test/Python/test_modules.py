@@ -161,6 +161,21 @@ def test_layouts():
         rows(9, 16))
 
 
+def test_names_of_a_score_region_are_its_own():
+    """An argument is called mask, a value in front of it sum, as those of the region."""
+    class Attend(torch.nn.Module):
+        def forward(self, x, mask):
+            q = heads(x * x.sum(-1, keepdim=True), 4)
+            return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
+
+    args = rows(5, 32), rows(1, 4, 5, 5, seed=1)
+    graph = hk.torch.export_module(Attend(), args)
+    made, = hk.run_reference(graph, [a.numpy() for a in args], function="forward")
+    assert "%mask.own" in graph.mlir and "%sum.own" in graph.mlir
+    off = torch.from_numpy(made.values).double() - Attend()(*(a.double() for a in args))
+    assert (off.abs() <= torch.from_numpy(made.bounds)).all()
+
+
 class Places(torch.nn.Module):
     """Writes to places that data choose, as masks of sounds are made and features of images are
     merged; products of batches of which one has a single matrix."""

@@ -223,10 +223,12 @@ class Writer:
     def emit(self, form: str, hint: str, **fields: object) -> str:
         """Adds a line of the form; returns the name of its (first) result."""
         result = self.fresh(hint)
-        # Words with one space between; a region keeps its lines.
-        region = fields.pop("region", "")
+        # Words with one space between; a region keeps its lines. What it names is its own: a name
+        # that lies in front of it (an argument called mask) is another's.
+        region = re.sub(r"%(\w+)", lambda m: f"%{m[1]}.own" if m[1] in self._names else m[0],
+                        str(fields.pop("region", "")))
         text = SPELLING[form].format(r=result, region="", **fields)
-        self.lines.append("  " + " ".join(text.split()) + str(region))
+        self.lines.append("  " + " ".join(text.split()) + region)
         return result
 
     def comment(self, text: str) -> None:
