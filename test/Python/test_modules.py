@@ -184,11 +184,14 @@ class Places(torch.nn.Module):
         mask = torch.zeros(3, 7, dtype=torch.long)
         mask[(torch.arange(3), lengths - 1)] = 1
         seen = mask.flip([-1]).cumsum(-1).flip([-1])
-        zeroed, merged = x.clone(), x.clone()
+        zeroed, merged, alike, column = (x.clone() for _ in range(4))
+        alike[mask == 1] = features[0]
+        column[mask == 1] = features[:, :1]
         zeroed[seen == 0] = 0
         merged[mask == 1] = features
         keys = x.transpose(1, 2)[:, None]
-        return {"mask": seen, "zeroed": zeroed, "features": merged, "one": x @ keys[:1, 0],
+        return {"mask": seen, "zeroed": zeroed, "alike": alike, "column": column, "features": merged,
+                "one": x @ keys[:1, 0],
                 "heads": x[:, None].expand(3, 2, 7, 4) @ keys[:1].expand(1, 2, 4, 7) * 1,
                 "front": x[:1] @ keys[:, 0], "ranks": x[:, None] @ keys[0],
                 "counted": (x > 0).cumsum(1, dtype=torch.float32)}
@@ -197,7 +200,7 @@ class Places(torch.nn.Module):
 def test_places_that_data_choose():
     graph = imported(Places(), rows(3, 7, 4), torch.tensor([3, 7, 1]), rows(3, 4, seed=1),
                      dynamic=False)
-    assert graph.signature.results[2] == "features_result"  # An argument has that name.
+    assert graph.signature.results[4] == "features_result"  # An argument has that name.
 
 
 def test_what_is_traced_otherwise():

@@ -306,9 +306,10 @@ def _index_put(x: torch.Tensor, indices: list, given: torch.Tensor, accumulate: 
         raise UnsupportedModel("sums into chosen places; hk's import writes values there")
     if len(indices) == 1 and indices[0].dtype == torch.bool:
         mask = indices[0].reshape(*indices[0].shape, *[1] * (x.dim() - indices[0].dim()))
-        if given.numel() == 1:
-            return torch.where(mask, given.reshape(()).to(x.dtype), x)
-        return _masked_scatter(x, mask.expand(x.shape), given)
+        each = x.shape[indices[0].dim():]
+        if given.dim() <= len(each) or given.shape[0] == 1:  # The same for all of them.
+            return torch.where(mask, given.to(x.dtype), x)
+        return _masked_scatter(x, mask.expand(x.shape), given.expand(given.shape[0], *each))
     if x.dim() != 2 or len(indices) != 2 or any(i is None or i.dtype == torch.bool or i.dim() > 1
                                                 for i in indices) or given.numel() != 1:
         raise UnsupportedModel("writing to places that tensors of integers choose, but one number to "
