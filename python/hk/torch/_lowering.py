@@ -525,7 +525,8 @@ class Lowering:
         try:
             return self._call(node)
         except UnsupportedModel as error:
-            if node in self.fixed:  # Made where it is read: a table may be computed in f64 before.
+            # Made where it is read: a table may be computed in f64 before.
+            if node in self.fixed and isinstance(node.meta.get("val"), torch.Tensor):
                 return self._weight_of, node
             raise UnsupportedModel(f"{where(node)}: {node.target}: {error}") from None
         except (TypeError, KeyError) as error:
