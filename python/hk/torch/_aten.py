@@ -253,7 +253,7 @@ def _matmul(b: Builder, result: Result, x: Value, y: Value) -> Value:
         raise UnsupportedModel(f"a product of shapes {list(x.shape)} and {list(y.shape)}: hk "
                                "multiplies matrices")
     if all(n == 1 for n in y.shape[:-2]):  # One matrix for all of a batch.
-        return _product(b, x, b.viewed(y, y.shape[-2:]), result, "")
+        return _product(b, x, b.full(b.viewed(y, y.shape[-2:])), result, "")
     x, y = (_batched(b, v, result.shape[:-2]) for v in (x, y))
     return _product(b, x, b.full(y), result, "")
 
