@@ -369,14 +369,15 @@ template <class Problem, int Cluster> struct StreamedCodes {
     int all = int((args.k + kDepth - 1) / kDepth);
     int first = all * int(rank) / Cluster;
     int steps = all * int(rank + 1) / Cluster - first;
-    bool copies = waveId() == kWaves, leads = copies && isElected();
+    bool copies = waveId() == kWaves;
     Producer producer = {maps, lds, int(row), int(col), int(args.n), first};
     u8 *bytes = shared.bytes + (lds.base - ldsAddress(shared.bytes));
     int end = (first + steps) * kDepth;
     PartOfK part = {first * kDepth, end < args.k ? end : int(args.k)};
     Scales scales(args, bytes + kStages * kStageBytes, part);
-    // Before the kernel in front has ended.
-    if (leads)
+    // Before the kernel in front has ended. Each branch elects its lane: behind
+    // one of the program's the assembler asks for boxes lane by lane.
+    if (copies && isElected())
       producer.prefetch(steps);
     if (threadId() == 0)
       scales.clear();
@@ -384,7 +385,7 @@ template <class Problem, int Cluster> struct StreamedCodes {
     waitForLast();
     float *parts = reinterpret_cast<float *>(bytes);
     if (copies) {
-      if (leads)
+      if (isElected())
         producer.run(steps);
       waveBarrier();
     } else {
