@@ -83,7 +83,7 @@ struct Sm90Calibration {
   /// integers of 4 bits, fp4, 8 bits, and those of 8 bits that are only
   /// widened; of that a stage of 64 rows; and each of two warpgroups in turn.
   /// Clocks of a row of A at the end of a tile.
-  static constexpr double kDecodedNibbles = 650, kDecodedPowers = 900,
+  static constexpr double kDecodedNibbles = 650, kDecodedPowers = 700,
                           kDecodedBytes = 1050, kWidenedBytes = 700,
                           kDecodedHalf = 0.75, kDecodedInTurn = 0.6,
                           kDecodedEnd = 8, kDecodedLds = 0.95;

@@ -154,11 +154,9 @@ inline constexpr int32_t kMostRowsOfPair = 128;
 constexpr bool swappedFits(const GemmTileRow &row, const GemmTile &tile,
                            const GemmShapeClass &shape) {
   if (shape.streamedBits != 0)
-    // Two warpgroups read powers twice, and take longer (128 rows by 28672 x
-    // 4096 on an H200: 113 us for 91). Pairs of more rows would spill.
+    // Pairs of more rows would spill.
     return row.onlyCodes && (row.scaled || !shape.scaled) &&
            (!shape.pair || (tile.bm <= kMostRowsOfPair && !shape.scaled)) &&
-           !(shape.powersOfCodes && swappedDecoders(tile) > 1) &&
            shape.group == 0 && shape.streamedGroup % kDecodedDepth == 0;
   return !row.onlyCodes && shape.bulk && info(shape.operand).bits == 16 &&
          !shape.grouped && !shape.scaled && !shape.pair && !shape.columnsOfB &&

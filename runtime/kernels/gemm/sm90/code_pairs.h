@@ -106,6 +106,41 @@ inline constexpr bool kPowersOfCodes = [] {
     return false;
 }();
 
+/// The powers of 256 elements of a row as they lie in memory, whose loads cost
+/// by their number: aligned words, so that rows may begin at any byte. Who
+/// touches them waits for them.
+struct EightPowers {
+  static constexpr int kCount = 8;
+  u32 words[3] = {0, 0, 0}, shift = 0;
+
+  /// From power `first` on, which exists, of a row that has `all`.
+  HK_MEM static EightPowers read(const ScaleArgs &from, u32 row, int first,
+                                 int all) {
+    EightPowers powers;
+    int count = all - first < kCount ? all - first : kCount;
+    u64 at = from.data + u64(row) * u64(from.strideRow) +
+             u64(first) * u64(from.strideK);
+    if (from.strideK == 1) {
+      u64 word = at & ~u64(3), last = (at + u32(count) - 1) & ~u64(3);
+      HK_UNROLL for (u32 i = 0; i < 3; ++i) if (word + i * 4 <= last)
+          powers.words[i] = *global<const u32>(word + i * 4);
+      powers.shift = u32(at & 3) * 8;
+    } else {
+      HK_UNROLL for (int i = 0; i < kCount; ++i) if (i < count)
+          powers.words[i / 4] |=
+          u32(*global<const u8>(at + u64(i) * u64(from.strideK))) << i % 4 * 8;
+    }
+    return powers;
+  }
+  /// The word with power i as its byte i % 4.
+  HK_MEM u32 word(int i) const {
+    bool isFirst = i < 4;
+    u32 low = isFirst ? words[0] : words[1],
+        high = isFirst ? words[1] : words[2];
+    return u32((u64(high) << 32 | low) >> shift);
+  }
+};
+
 /// What such a power makes of a pair. Usual powers are at most 2, so that they
 /// have room for the 2^126 that the bits of fp4 lack as bf16.
 template <bool Usual> struct PairPower {

@@ -96,29 +96,25 @@ template <class P> struct GroupDecoder {
   /// Elements of k that are decoded with the same words; 0: all.
   static constexpr int kDepth = [] {
     if constexpr (kPowers)
-      return 64;
+      return EightPowers::kCount * kDecodedDepth;
     else if constexpr (Decode::kHasScales)
       return Decode::kDepth;
     return 0;
   }();
   static_assert(kDepth % kDecodedDepth == 0);
 
-  /// As they lie in memory, as whoever touches them waits for them. Of fp4 two
-  /// powers.
-  struct Words {
+  /// As they lie in memory, as whoever touches them waits for them.
+  struct OneScale {
     u32 scale = 0, zero = 0, shift = 0;
   };
+  using Words = typename Choice<kPowers, EightPowers, OneScale>::Type;
 
   /// Of group `group` of row `row`.
   HK_MEM static Words read(const GemmArgs &args, u32 row, int group) {
     Words words;
     if constexpr (kPowers) {
-      const ScaleArgs &from = args.b.decode;
-      u64 at = from.data + u64(row) * u64(from.strideRow);
-      int first = group * 2, last = int((args.k - 1) / 32);
-      int second = first + 1 < last ? first + 1 : last;
-      words.scale = *global<const u8>(at + u64(first) * u64(from.strideK));
-      words.zero = *global<const u8>(at + u64(second) * u64(from.strideK));
+      words = EightPowers::read(args.b.decode, row, group * EightPowers::kCount,
+                                int((args.k + 31) / 32));
     } else if constexpr (Decode::kHasScales) {
       constexpr int bytes = info(Decode::kScale).bits / 8;
       u64 at =
@@ -140,12 +136,11 @@ template <class P> struct GroupDecoder {
     return words;
   }
 
-  /// Of the pairs of a row's chunk of 32 of k, whose number within its word is
-  /// `chunk`. Where not `inside` of k, a scale may be anything.
+  /// Of the pairs of a row's chunk of 32 of k, whose number within those of the
+  /// words is `chunk`. Where not `inside` of k, a scale may be anything.
   HK_MEM static auto decoder(const Words &words, int chunk, bool inside) {
     if constexpr (kPowers) {
-      u32 byte = chunk == 0 ? words.scale : words.zero;
-      return PairPower<false>(inside ? byte : 0);
+      return PairPower<false>(inside ? words.word(chunk) : 0, chunk % 4);
     } else if constexpr (kNibbles) {
       return PairScale<Mem, H, Decode>({inside ? words.scale : 0, 0},
                                        {words.zero, words.shift});
@@ -348,7 +343,8 @@ private:
           kEach < kDepth ? i * kOfStage + inStage / kEach : i * kDepth / kEach;
       u32 out[kPiece / 2];
       if (first < left)
-        widen(words.of[w], first / kDecodedDepth % 2, pieces[j], out);
+        widen(words.of[w], (i * kDepth + first) / kDecodedDepth, pieces[j],
+              out);
       else
         HK_UNROLL for (auto &pair : out) pair = 0;
       HK_UNROLL for (int c = 0; c < kPiece / 8; ++c)
