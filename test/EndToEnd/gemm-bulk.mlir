@@ -136,8 +136,8 @@ func.func @blocks8(%x: tensor<?x400xf8E4M3FN>, %w: tensor<1096x400xf8E4M3FN>, %s
   %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<?x400xf8E4M3FN>, tensor<1096x400xf8E4M3FN> scales (tensor<?x4xf32>, tensor<9x4xf32>) -> tensor<?x1096xbf16>
   return %0 : tensor<?x1096xbf16>
 }
-// 46 x 2 tiles of 192 columns and 256 rows: 26 behind a round of 66 clusters, of which the last have 16 columns of
-// their second half.
+// 46 x 2 tiles of 192 columns and 256 rows with scales along k: 26 behind a round of 66 clusters, of which the last have
+// 16 columns of their second half.
 func.func @rows8_halves(%x: tensor<500x144xf8E4M3FN>, %w: tensor<8752x144xf8E4M3FN>, %s: tensor<500x1xf32>, %t: tensor<8752x1xf32>) -> tensor<500x8752xbf16> {
   %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<500x144xf8E4M3FN>, tensor<8752x144xf8E4M3FN> scales (tensor<500x1xf32>, tensor<8752x1xf32>) -> tensor<500x8752xbf16>
   return %0 : tensor<500x8752xbf16>

@@ -36,9 +36,6 @@ struct Sm90Calibration {
   static constexpr double kNarrow = 0.14;
   /// A fold every 128 bytes of k, without and with scales.
   static constexpr double kFold = 0.085, kScaledFold = 0.14;
-  /// Halves of a tile that are folded one after the other; what a last round of
-  /// halves of tiles takes of a whole one (nine sizes on an H200).
-  static constexpr double kFoldedHalves = 0.03, kHalfRound = 0.75;
   /// A tile of B that no cluster shares.
   static constexpr double kAlone = 0.02;
   /// Time of a tile of 64 rows, of that of one of 128: B passes through LDS as

@@ -228,7 +228,7 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   if (tile.loop == GemmLoop::Swapped && shape.streamedBits != 0)
     return swappedCodesMicroseconds(target, tile, shape, given);
   if (tile.loop == GemmLoop::Swapped ||
-      (tile.loop == GemmLoop::WarpSpecialised && isPlain16(shape)))
+      (tile.loop == GemmLoop::WarpSpecialised && isPlainBulk(shape)))
     return bulk16Microseconds(target, tile, shape, given);
   if (tile.loop == GemmLoop::WarpSpecialised)
     return warpSpecialisedMicroseconds(target, tile, shape, given);

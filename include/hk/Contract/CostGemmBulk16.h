@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Products of matrices of 16 bits in the two loops of sm_90a for many rows,
-// `warp_specialised` and `swapped`, by one model, so that its times can be
-// compared: rounds of clusters, of which each lasts as long as the products of
-// a tile or as what the memory and the L2 cache need for the tiles of a round,
-// and some of the shorter of both. The last round has fewer tiles that fetch.
+// Products of matrices of 16 bits and of fp8, with scales along k, too, in the
+// two loops of sm_90a for many rows, `warp_specialised` and `swapped`, by one
+// model, so that its times can be compared: rounds of clusters, of which each
+// lasts as long as the products of a tile or as what the memory and the L2
+// cache need for the tiles of a round, and some of the shorter of both. The
+// last round has fewer tiles that fetch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +43,23 @@ inline constexpr Bulk16Calibration kWarpSpecialised16 = {1.78, 1584,   119, 109,
 inline constexpr double kBulk16Memory = 0.963, kBulk16Unaligned = 0.6,
                         kMissingRow = 6.1;
 inline constexpr int64_t kBulk16LineBytes = 128;
+/// fp8: a stage has twice the k and takes as long to come and to multiply. What
+/// adding its sums to f32 registers takes, of its products in either loop, and
+/// with scales along k; halves of a tile that are added one after the other;
+/// where one warpgroup multiplies, in clocks; where blocks share B, whose
+/// warpgroups then wait for those of the other; and what a last round of halves
+/// of tiles takes of a whole one. Of 28 sizes of 77 to 4,096 rows in up to 40
+/// tiles on an H200 choices lose 0.7 %, of 25 with scales along k, from one row
+/// on, 1.2 % (h200-gemm-2.md).
+struct Bulk8Calibration {
+  static constexpr double kFold = 0.085, kSwappedFold = 0.3, kScaledFold = 0.14,
+                          kHalves = 0.03, kAloneClocks = 60, kShared = 0.04,
+                          kHalfRound = 0.75;
+};
 /// Up to so many rows, which were not fitted, times are longer by this: 33 to
-/// 48 rows in tiles of 64 took 0.98 to 1.3 times as long as modelled.
+/// 48 rows in tiles of 64 took 0.98 to 1.3 times as long as modelled. With
+/// scales along k 1 and 16 rows by 7168 x 2048 took 7.9 and 7.6 us for 7.7 and
+/// 6.6, which in blocks take 11.3 and 12.4.
 inline constexpr int64_t kFewRows16 = 64;
 inline constexpr double kOfFewRows16 = 1.25;
 /// Clocks of a step of a swapped tile of two warpgroups, however few its rows.
@@ -78,18 +94,50 @@ constexpr Bulk16Rounds bulk16Rounds(const Target &target, const GemmTile &tile,
   return {tiles, resident, ceilDiv(tiles, resident)};
 }
 
+/// Whether the columns of a tile are folded in two halves (accumulate.h).
+constexpr bool foldsHalves(const GemmTile &tile) {
+  return tile.loop == GemmLoop::WarpSpecialised && tile.bn > kFoldedAtOnce;
+}
+
+/// Whether a last round of few tiles is taken in halves (half_tiles.h).
+constexpr bool halvesLastRound(const GemmTile &tile,
+                               const GemmShapeClass &shape) {
+  return shape.knownRows && !shape.grouped && !shape.columnsOfB &&
+         tile.cluster == 2 && tile.splitK == 1 && tile.bn % 32 == 0;
+}
+
+/// Clocks of a step of a warp-specialised tile of fp8, `products` of them and
+/// `other`.
+constexpr double foldedStep(const GemmTile &tile, const GemmShapeClass &shape,
+                            double products, double other) {
+  using C = Bulk8Calibration;
+  double fold = (shape.scaled ? C::kScaledFold : C::kFold) +
+                (foldsHalves(tile) ? C::kHalves : 0);
+  double step = products * (1 + fold) + other;
+  if (tile.wm == 1)
+    return step + C::kAloneClocks;
+  return step * (tile.cluster > 1 ? 1 + C::kShared : 1);
+}
+
 /// Time of the products of a tile, which nothing else holds up.
-constexpr double bulk16Products(const GemmTile &tile, const GemmSize &size) {
-  bool swapped = tile.loop == GemmLoop::Swapped;
+constexpr double bulk16Products(const GemmTile &tile,
+                                const GemmShapeClass &shape,
+                                const GemmSize &size) {
+  bool swapped = tile.loop == GemmLoop::Swapped, folds = isFp8(shape.operand);
   const Bulk16Calibration &c = swapped ? kSwapped16 : kWarpSpecialised16;
   double steps = ceilDiv(double(size.k), tile.bk);
   if (!swapped) {
+    double products = 2.0 * tile.bn * tile.wm;
     double other = tile.wm > 1 ? c.wideStepClocks : c.stepClocks;
-    return steps * (2.0 * tile.bn * tile.wm + other) / c.clocks;
+    double step =
+        folds ? foldedStep(tile, shape, products, other) : products + other;
+    return steps * step / c.clocks;
   }
   steps = ceilDiv(steps, tile.cluster);
   double other = tile.wn > 2 ? c.wideStepClocks : c.stepClocks;
-  double step = 2.0 * tile.bm * tile.wn + other;
+  double step = 2.0 * tile.bm * tile.wn *
+                    (folds ? 1 + Bulk8Calibration::kSwappedFold : 1) +
+                other;
   if (tile.wn == 2)
     step = costMax(step, kSwappedPairClocks);
   double clocks = steps * step + c.endClocks * tile.bm / 256 / tile.cluster;
@@ -143,23 +191,25 @@ constexpr double swappedShareMicroseconds(const GemmTile &tile, double rounds,
          kSwappedRoundMicroseconds * (rounds - 1);
 }
 
-/// A product of 16 bits in a tile of either loop.
+/// Such a product in a tile of either loop.
 constexpr double bulk16Microseconds(const Target &target, const GemmTile &tile,
                                     const GemmShapeClass &shape,
                                     const GemmSize &size) {
   bool swapped = tile.loop == GemmLoop::Swapped;
   const Bulk16Calibration &c = swapped ? kSwapped16 : kWarpSpecialised16;
   Bulk16Rounds of = bulk16Rounds(target, tile, shape, size);
-  double products = bulk16Products(tile, size);
+  double products = bulk16Products(tile, shape, size);
   Bulk16Fetch fetch = bulk16Fetch(target, tile, shape, size, of.tiles);
   auto round = [&](double tiles) {
     double bytes = costMax(tiles * fetch.shared, fetch.alone);
     double shorter = products < bytes ? products : bytes;
     return costMax(products, bytes) + c.notHidden * shorter;
   };
-  double time =
-      c.start + (of.rounds - 1) * round(of.resident) + round(of.last());
-  if (size.m <= kFewRows16)
+  bool halves = shape.scaled && halvesLastRound(tile, shape) && of.rounds > 1 &&
+                2 * of.last() <= of.resident;
+  double time = c.start + (of.rounds - 1) * round(of.resident) +
+                round(of.last()) * (halves ? Bulk8Calibration::kHalfRound : 1);
+  if (size.m <= kFewRows16 && !shape.scaled)
     time *= kOfFewRows16;
   if (!swapped && shape.readsMatrix &&
       gemmColumns(tile, shape.pair) % kBulkPanelColumns != 0)

@@ -33,9 +33,10 @@ constexpr double bulkRate(const Target &target) {
   return target.memoryGBps * 1e3 * Sm90Calibration::kBulkMemory;
 }
 
-/// Whether a product is of 16 bits and not of groups.
-constexpr bool isPlain16(const GemmShapeClass &shape) {
-  return !shape.grouped && info(shape.operand).bits == 16;
+/// Whether a product is of CostGemmBulk16.h.
+constexpr bool isPlainBulk(const GemmShapeClass &shape) {
+  return !shape.grouped &&
+         (info(shape.operand).bits == 16 || isFp8(shape.operand));
 }
 
 /// Whether rows of a few groups are multiplied where the loop for few rows may
@@ -43,18 +44,6 @@ constexpr bool isPlain16(const GemmShapeClass &shape) {
 constexpr bool isBesideSkinny(const GemmShapeClass &shape,
                               const GemmSize &size) {
   return size.fewGroups && shape.byBounds && !shape.scaled;
-}
-
-/// Whether the columns of a tile are folded in two halves (accumulate.h).
-constexpr bool foldsHalves(const GemmTile &tile) {
-  return tile.loop == GemmLoop::WarpSpecialised && tile.bn > kFoldedAtOnce;
-}
-
-/// Whether a last round of few tiles is taken in halves (half_tiles.h).
-constexpr bool halvesLastRound(const GemmTile &tile,
-                               const GemmShapeClass &shape) {
-  return shape.knownRows && !shape.grouped && !shape.columnsOfB &&
-         tile.cluster == 2 && tile.splitK == 1 && tile.bn % 32 == 0;
 }
 
 /// Clocks of one of `tiles` tiles of a warp-specialised product: its steps, and
@@ -69,8 +58,7 @@ constexpr double warpSpecialisedClocks(const Target &target,
   if (isSwappedWide(tile))
     step *= 2;
   if (shape.scaled)
-    step *=
-        (1 + C::kScaledFold) * (foldsHalves(tile) ? 1 + C::kFoldedHalves : 1);
+    step *= 1 + C::kScaledFold;
   else if (isFp8(shape.operand))
     step *= 1 + C::kFold;
   if (tile.cluster == 1)
@@ -97,8 +85,8 @@ constexpr double warpSpecialisedClocks(const Target &target,
   return ceilDiv(double(size.k), tile.bk) * step + end;
 }
 
-/// A warp-specialised product of groups or 8 bits: rounds of tiles over the
-/// clusters that the chip holds.
+/// A warp-specialised product of groups or int8: rounds
+/// of tiles over the clusters that the chip holds.
 constexpr double warpSpecialisedMicroseconds(const Target &target,
                                              const GemmTile &tile,
                                              const GemmShapeClass &shape,
@@ -111,10 +99,6 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   double columnTiles = ceilDiv(double(size.n), columns) * double(size.batches);
   int64_t clusters = residentClusters(target, tile.cluster);
   double rounds = ceilDiv(rowTiles * columnTiles, double(clusters));
-  double last = rowTiles * columnTiles - (rounds - 1) * double(clusters);
-  if (shape.scaled && halvesLastRound(tile, shape) && rounds > 1 &&
-      2 * last <= double(clusters))
-    rounds -= 1 - C::kHalfRound;
   double clocks =
       warpSpecialisedClocks(target, tile, shape, size, rowTiles * columnTiles);
   double compute =

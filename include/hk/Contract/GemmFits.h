@@ -103,6 +103,8 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
     return false;
   if (isFp8(shape.operand) && !(shape.scaled ? row.scaled : row.fp8))
     return false;
+  if (row.onlyBytes && info(shape.operand).bits != 8)
+    return false;
   // Products with scales along k have the L2 cache as their limit, and so have
   // those of 8 bits whose rows no cluster shares. Where one does, the end of a
   // wide tile with its scales takes longer than what is saved.
@@ -119,9 +121,9 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   // Neighbouring tiles of rows may be of two groups.
   if (shape.grouped && (row.cluster != 1 || !row.grouped))
     return false;
-  // Few rows of 8 bits have loops of their own; nothing else was tried.
+  // One warpgroup was tried with int8 in groups only.
   if (!shape.grouped && row.wm == 1 && row.wn == 1 && row.cluster == 1 &&
-      info(shape.operand).bits == 8)
+      shape.operand == DType::I8)
     return false;
   // Columns of the result are stored in whole panels, and 16 at a time.
   if (shape.pair && (gemmColumns(tile, true) < kBulkPanelColumns ||
@@ -158,7 +160,9 @@ constexpr bool swappedFits(const GemmTileRow &row, const GemmTile &tile,
     return row.onlyCodes && (row.scaled || !shape.scaled) &&
            (!shape.pair || (tile.bm <= kMostRowsOfPair && !shape.scaled)) &&
            shape.group == 0 && shape.streamedGroup % kDecodedDepth == 0;
-  return !row.onlyCodes && shape.bulk && info(shape.operand).bits == 16 &&
+  return !row.onlyCodes && shape.bulk &&
+         (info(shape.operand).bits == 16 ||
+          (isFp8(shape.operand) && row.fp8)) &&
          !shape.grouped && !shape.scaled && !shape.pair && !shape.columnsOfB &&
          shape.group == 0;
 }

@@ -86,11 +86,17 @@ constexpr GemmTileRow scaledToo(GemmTileRow row) {
   return row;
 }
 
-/// A warp-specialised row for one matrix of 16 bits.
+/// Columns of a tile that share a scale along k wherever it begins.
+inline constexpr int32_t kLeastScaled = 32;
+
+/// A warp-specialised row for one matrix of 16 bits, or of fp8, where registers
+/// hold a second accumulator.
 constexpr GemmTileRow ofOneMatrix(int32_t bn, int32_t stages, int32_t cluster,
                                   int32_t groups = 2) {
   GemmTileRow row = warpSpecialised(bn, stages, false, cluster, groups);
   row.grouped = false;
+  row.fp8 = bn <= kFoldedAtOnce;
+  row.scaled = bn < kFoldedAtOnce && bn % kLeastScaled == 0;
   return row;
 }
 
@@ -119,11 +125,13 @@ constexpr GemmTileRow swappedWide(int32_t bm, int32_t stages) {
 }
 
 /// A row for some hundred rows: bm rows of A by 64 of B for each warpgroup, k
-/// split over a cluster.
+/// split over a cluster; of fp8, too, where registers hold a second
+/// accumulator.
 constexpr GemmTileRow swapped(int32_t bm, int32_t bn, int32_t stages,
                               int32_t cluster) {
-  return {bm,    bn,    kBulkRowBytes, 1,     bn / 64,           stages,
-          false, false, false,         false, GemmLoop::Swapped, cluster};
+  return {
+      bm,    bn,    kBulkRowBytes,          1,     bn / 64,           stages,
+      false, false, bm <= 200 && bn <= 128, false, GemmLoop::Swapped, cluster};
 }
 
 /// The same for codes, which one warpgroup decodes, or two; rows of A come in
@@ -287,6 +295,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     warpSpecialised(128, 6, true, 2),
     warpSpecialised(128, 6, true, 1),
     ofOneMatrix(208, 4, 1),
+    onlyBytes(ofOneMatrix(192, 4, 1)),
     ofOneMatrix(176, 5, 1),
     ofOneMatrix(160, 5, 1),
     ofOneMatrix(144, 5, 1),

@@ -139,6 +139,10 @@ template <class Problem, int Cluster, bool SharedB> struct Swapped {
   /// done with them; a tile has whole ones, with zeros behind the end.
   static constexpr int kSummed = P::kScaleB ? kBlockScaleB.depth : T.bk;
   using Turn = Turns<Config>;
+  /// Sums of fp8 products are kept in f32, a stage (128 elements) at a time;
+  /// products of two stages are under way where registers allow it.
+  static constexpr bool kFolds = isFp8(Config::D) && !P::kScaleB;
+  static constexpr bool kFoldsPairs = T.bm <= 128;
   /// The next kernel begins when this many stages are still to be asked for.
   static constexpr int kTail = 6;
   /// Whether a block may have no k.
@@ -318,6 +322,8 @@ private:
       Registers d;
       if constexpr (P::kScaleB)
         multiplyScaled(args, at, lds, ring, group, d);
+      else if constexpr (kFolds)
+        multiplyFolded(lds, ring, at.steps, group, d);
       else
         multiply(lds, ring, at.steps, group, d);
       if constexpr (kSharesK)
@@ -355,6 +361,46 @@ private:
     Product::settle(d);
     if (!kMayBeEmpty || steps > 0)
       release(lds, last);
+  }
+  /// The products of a stage are added while those of the next one run, of each
+  /// two stages: with products under way around the loop the assembler has all
+  /// of them wait, of some sizes.
+  HK_MEM static void multiplyFolded(const Layout &lds, Ring &ring, int steps,
+                                    int group, Registers &d) {
+    Registers even;
+    Ring last = ring;
+    HK_UNROLL for (auto &v : d) v = 0;
+    int step = 0;
+    if constexpr (kFoldsPairs) {
+      Registers odd;
+      for (; step + 1 < steps; step += 2) {
+        beginNext(lds, ring, group, even);
+        beginNext(lds, ring, group, odd);
+        waitProducts<1>();
+        add(lds, last, even, d);
+        waitProducts<0>();
+        add(lds, last, odd, d);
+      }
+    }
+    for (; step < steps; ++step) {
+      beginNext(lds, ring, group, even);
+      waitProducts<0>();
+      add(lds, last, even, d);
+    }
+  }
+  HK_MEM static void beginNext(const Layout &lds, Ring &ring, int group,
+                               Registers &part) {
+    lds.full(ring.stage).wait(ring.phase);
+    beginStage(lds, ring, group, part, false);
+    ring.advance();
+  }
+  /// Adds the products of `last`'s stage, which has been read.
+  HK_MEM static void add(const Layout &lds, Ring &last, Registers &part,
+                         Registers &d) {
+    Product::settle(part);
+    release(lds, last.stage);
+    last.advance();
+    HK_UNROLL for (int i = 0; i < Product::kRegisters; ++i) d[i] += part[i];
   }
   /// The warpgroups begin in turns, so that one folds while the products of the
   /// other run. A tile's rows of B have one scale for each 128 of k.
