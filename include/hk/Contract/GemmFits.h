@@ -106,12 +106,10 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   if (row.onlyBytes && info(shape.operand).bits != 8)
     return false;
   // Products with scales along k have the L2 cache as their limit, and so have
-  // those of 8 bits whose rows no cluster shares. Where one does, the end of a
-  // wide tile with its scales takes longer than what is saved.
+  // those of 8 bits whose rows no cluster shares.
   if (isSwappedWide(tile)) {
     if (!shape.grouped || shape.columnsOfB || shape.group != 0 ||
-        (info(shape.operand).bits != 16 &&
-         !(isFp8(shape.operand) && shape.gathered)))
+        (info(shape.operand).bits != 16 && !isFp8(shape.operand)))
       return false;
   } else if (isSwapped(tile) &&
              !(shape.grouped &&

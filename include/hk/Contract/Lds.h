@@ -129,13 +129,15 @@ constexpr bool isSwappedCodes(const GemmTile &tile) {
 }
 /// Whether its warpgroups have two blocks of 64 rows of B each
 /// (gemm/sm90/swapped_wide.h): operands of 16 bits, or fp8. Columns of a block,
-/// and bytes of the slab in which a warpgroup's results meet.
+/// bytes of the slab in which a warpgroup's results meet, and of what
+/// gemm/sm90/rounded_columns.h keeps there of a tile and of its rows.
 constexpr bool isSwappedWide(const GemmTile &tile) {
   return isSwapped(tile) && tile.bn == 128 * tile.wn;
 }
 inline constexpr int32_t kWideColumns = 64;
+inline constexpr int32_t kRoundedKeptBytes = 32, kRoundedRowsBytes = 160 * 4;
 inline constexpr int32_t kWideSlabBytes =
-    kGroupBoxRows * (kWideColumns + kSwappedPad) * 4;
+    2 * kGroupBoxRows * kBulkRowBytes + kRoundedKeptBytes + kRoundedRowsBytes;
 /// Tiles that the copying warpgroup announces ahead, and the bytes that
 /// tell of one (gemm/sm90/announced_tiles.h).
 inline constexpr int32_t kTilePlaces = 2, kTilePlaceBytes = 32;

@@ -544,15 +544,15 @@ private:
   }
   StringRef boxElement() { return elementText(firstResult()); }
 
-  /// The body of Boxes::two: two columns of the result.
-  std::string twoBody(bool zeros = false) {
+  /// The body of Boxes::two or Boxes::one: columns of the result.
+  std::string columnsBody(int vec, bool zeros) {
     CodeWriter out;
-    EpiloguePuller puller(kernel, dims, out, gemm, /*vec=*/2, zeros);
+    EpiloguePuller puller(kernel, dims, out, gemm, vec, zeros);
     if (BlockArgument read = matrixInBoxes(kernel))
       puller.bind(read, [](ArrayRef<AffineExpr>, int) {
         return Expr{"in.read", {"float", 2}};
       });
-    Expr value = puller.pull(firstResult(), puller.here(puller.columns()), 2);
+    Expr value = puller.pull(firstResult(), puller.here(puller.columns()), vec);
     out.line("return " + value.text + ";");
     return out.str().str();
   }
@@ -582,10 +582,16 @@ private:
             "  HK_MEM Vec<float, 2> two([[maybe_unused]] i64 batch, "
             "[[maybe_unused]] i64 row,\n      [[maybe_unused]] i64 col, "
             "[[maybe_unused]] const In &in) const {\n";
-      writeIndented(twoBody(zeros));
+      writeIndented(columnsBody(/*vec=*/2, zeros));
       os << "  }\n";
       if (!gemm.grouped())
         return;
+      os << "  template <class In>\n"
+            "  HK_MEM Vec<float, 1> one([[maybe_unused]] i64 batch, "
+            "[[maybe_unused]] i64 row,\n      [[maybe_unused]] i64 col, "
+            "[[maybe_unused]] const In &in) const {\n";
+      writeIndented(columnsBody(/*vec=*/1, zeros));
+      os << "  }\n";
       os << "  HK_MEM void storeEight([[maybe_unused]] i64 row, "
             "[[maybe_unused]] i64 col,\n      const u32x4 &elements) const {\n";
       writeIndented(storeEightBody());

@@ -128,21 +128,31 @@ bool mlir::hk::onlyRounds(KernelOp kernel) {
 /// Elementary functions of a row of a tile of experts' products in boxes: with
 /// 256, of gelu_tanh, a kernel has 200 KB of code (benchmarks/results/
 /// h100-fusion.md).
-static constexpr int64_t kMostUnrolled = 128;
+static constexpr int64_t kMostUnrolled = 160;
+
+/// Results of a tile that a lane computes, in columns of a row of it that a
+/// lane with two columns of every eight has.
+static int64_t unrolledColumns(KernelOp kernel, GemmTileAttr tile) {
+  int64_t parts = describeGemm(kernel).isPair() ? 2 : 1;
+  return ::hk::isSwappedWide(podOf(tile)) ? 2 * tile.getBm() / parts
+                                          : tile.getBn() / parts;
+}
 
 bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   GemmPlan gemm = describeGemm(kernel);
   Operation *yield = kernel.getSpecBlock().getTerminator();
   int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
   if (tile.getLoop() != GemmLoop::warp_specialised ||
-      ::hk::isSwapped(podOf(tile)) || yield->getNumOperands() != 1 ||
-      columns < kStoreColumns || !LightEpilogue(kernel, gemm).isLight)
+      (::hk::isSwapped(podOf(tile)) && !::hk::isSwappedWide(podOf(tile))) ||
+      yield->getNumOperands() != 1 || columns < kStoreColumns ||
+      !LightEpilogue(kernel, gemm).isLight)
     return false;
   // What is computed of accumulators is unrolled, as they are registers. Blocks
   // of experts have a tile or two, and would wait for that much code most of
   // their time.
   if (gemm.grouped() &&
-      LightEpilogue(kernel, gemm).functions * columns > kMostUnrolled)
+      LightEpilogue(kernel, gemm).functions * unrolledColumns(kernel, tile) >
+          kMostUnrolled)
     return false;
   // The last box may store columns of the one before it again.
   if (columns % kStoreColumns != 0 &&

@@ -39,6 +39,12 @@ template <class Product, class Zeros> struct OrZeros : Product {
       return zeros().two(batch, row, col, in);
     return Product::two(batch, row, col, in);
   }
+  template <class In>
+  HK_MEM auto one(i64 batch, i64 row, i64 col, const In &in) const {
+    if (batch < 0)
+      return zeros().one(batch, row, col, in);
+    return Product::one(batch, row, col, in);
+  }
 
 private:
   HK_MEM Zeros zeros() const { return {this->words}; }

@@ -38,6 +38,16 @@ template <class Out> struct StoreRounded {
   }
 };
 
+/// Two results that an epilogue for boxes gave, as its elements.
+template <class Epilogue> HK_DEV u32 packedPair(f32x2 v) {
+  using Element = typename Epilogue::BoxElement;
+  if constexpr (__is_same(Element, bf16) && !requires { Epilogue::kRounds; })
+    // Bits, which the compiler recognises as those of the rounding.
+    return (bitCast<u32>(v[1]) & 0xFFFF0000u) | bitCast<u32>(v[0]) >> 16;
+  else
+    return bitCast<u32>(convertTo<Element, 2>(v));
+}
+
 /// What reaches Epilogue::two; `read`: of the other matrix.
 template <class Acc> struct BoxOutput : GemmOutput<Acc, 2> {
   Vec<float, 2> read;
@@ -138,12 +148,7 @@ private:
     // A number that the compiler knows to be none below 0.
     i64 of = Whole ? i64(u32(matrix[half]) & 0x7FFFFFFF) : matrix[half];
     f32x2 v = epilogue.two(of, row[half], columnOf<Whole>(col), out);
-    using Element = typename Epilogue::BoxElement;
-    if constexpr (__is_same(Element, bf16) && !requires { Epilogue::kRounds; })
-      // Bits, which the compiler recognises as those of the rounding.
-      return (bitCast<u32>(v[1]) & 0xFFFF0000u) | bitCast<u32>(v[0]) >> 16;
-    else
-      return bitCast<u32>(convertTo<Element, 2>(v));
+    return packedPair<Epilogue>(v);
   }
   /// The lane's first of two columns that are `col` behind the first.
   template <bool Whole> HK_MEM i64 columnOf(int col) const {

@@ -23,7 +23,7 @@
 
 #include "kernels/device/tile/wgmma_chain.h"
 #include "kernels/gemm/sm90/announced_tiles.h"
-#include "kernels/gemm/sm90/group_box.h"
+#include "kernels/gemm/sm90/rounded_columns.h"
 #include "kernels/gemm/sm90/stages.h"
 #include "kernels/gemm/sm90/swapped_config.h"
 
@@ -97,7 +97,10 @@ public:
 
   template <class Epilogue> HK_MEM void tiles(const Epilogue &epilogue) {
     for (WarpPlace at; ring.take(lds, at);)
-      tileOf<kBoxes>(boxesOf(at), at, epilogue);
+      if constexpr (RoundsColumns<Epilogue>)
+        tileRounded(at, epilogue);
+      else
+        tileOf<kBoxes>(boxesOf(at), at, epilogue);
   }
 
 private:
@@ -110,6 +113,31 @@ private:
     float d[kBlocks][Boxes * kGroupBoxRows / 2];
     multiply<Boxes * kGroupBoxRows>(at, d);
     store<Boxes>(at, d, epilogue);
+  }
+
+  template <class Epilogue>
+  HK_MEM void tileRounded(const WarpPlace &at, const Epilogue &epilogue) {
+    using Results = RoundedColumns<P, Groups, kApart, Epilogue>;
+    static_assert(Results::kBytes <= kWideSlabBytes);
+    Results results(args, groups, lds.slab(group), group,
+                    Config::kSlabBarrier + u32(group), epilogue);
+    results.begin(at);
+    float d[kBlocks][Results::kSums];
+    sumsOf<kBoxes>(boxesOf(at), at, d);
+    results.run(d);
+  }
+  /// Those of a tile as wide as its rows need, of which the others have none.
+  template <int Boxes, int Sums>
+  HK_MEM void sumsOf(int boxes, const WarpPlace &at,
+                     float (&d)[kBlocks][Sums]) {
+    if constexpr (Boxes > 1)
+      if (boxes < Boxes)
+        return sumsOf<Boxes - 1>(boxes, at, d);
+    float own[kBlocks][Boxes * kGroupBoxRows / 2];
+    multiply<Boxes * kGroupBoxRows>(at, own);
+    HK_UNROLL for (int m = 0; m < kBlocks; ++m)
+        HK_UNROLL for (int i = 0; i < Boxes * kGroupBoxRows / 2; ++i) d[m][i] =
+            own[m][i];
   }
 
   template <int N>
