@@ -83,7 +83,7 @@ std::optional<int> RowEmitter::segmentLanes(RowReduction kind, int64_t size,
   if (current.chunks) {
     int64_t columns =
         *current.chunks * current.vec * (current.pairedHead ? 2 : 1);
-    if (columns % size != 0 && columns < lastDim)
+    if (lastDim % size == 0 ? columns % size != 0 : columns < lastDim)
       return std::nullopt;
   }
   // Symbols of inner scopes may differ between lanes.
