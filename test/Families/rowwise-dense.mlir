@@ -16,10 +16,10 @@ func.func @act(%x: tensor<?x96xbf16>) -> tensor<?x96xbf16> {
   return %y : tensor<?x96xbf16>
 }
 
-// The 16 lanes of a group stay together: not 11 rows of 22 threads.
+// The 8 lanes of a group, of two vectors each, stay together.
 // CHECK-LABEL: ==== @quantize for
-// CHECK: Piece<i32, {{[0-9]+}}, {{16|32|48|80}}, {{true|false}}>
-// CHECK: segmentReduce<MagnitudeMax, 16, 16>
+// CHECK: Piece<i32, {{[0-9]+}}, {{8|16|24|32|40|48}}, {{true|false}}>
+// CHECK: segmentReduce<MagnitudeMax, 8, 8>
 func.func @groups(%x: tensor<?x640xbf16>) -> (tensor<?x640xf8E4M3FN>, tensor<?x5xf32>) {
   %q, %s = hk.quantize per_group %x group 128 : tensor<?x640xbf16> -> tensor<?x640xf8E4M3FN>, tensor<?x5xf32>
   return %q, %s : tensor<?x640xf8E4M3FN>, tensor<?x5xf32>

@@ -25,7 +25,7 @@ func.func @partial(%x: tensor<?x4x64xbf16>, %cos: tensor<64x8xf32>, %sin: tensor
 }
 
 // The ten scales of a row that are cast for a graph's own quotient leave its chunks whole.
-// TILE: @quantize_mx_cast_div rowwise: {{.*}}vec = 8
+// TILE: @quantize_mx_cast_div rowwise: {{.*}}vec = 16
 func.func @own_quotient(%x: tensor<?x320xbf16>) -> (tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>) {
   %c0 = arith.constant 0 : index
   %t = tensor.dim %x, %c0 : tensor<?x320xbf16>

@@ -112,8 +112,8 @@ func.func @norm_then_groups(%x: tensor<?x200xf16>, %w: tensor<200xf16>) -> (tens
   return %q, %s : tensor<?x200xf8E4M3FN>, tensor<?x2xf32>
 }
 // CHECK-LABEL: ==== @rms_norm_quantize_1 for
-// CHECK: rowOfThread<16, 16>
-// CHECK: segmentReduce<MagnitudeMax, 16, 16>
+// CHECK: rowOfThread<32, 8>
+// CHECK: segmentReduce<MagnitudeMax, 8, 8>
 func.func @norm_then_group(%x: tensor<?x128xf16>, %w: tensor<128xf16>) -> (tensor<?x128xf8E4M3FN>, tensor<?x1xf32>) {
   %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x128xf16>, tensor<128xf16> -> tensor<?x128xf32>
   %q, %s = hk.quantize per_group %y amax_floor 1.0e-10 : tensor<?x128xf32> -> tensor<?x128xf8E4M3FN>, tensor<?x1xf32>
