@@ -4,21 +4,21 @@
 // RUN: hk-compile %s --emit=kernels --target=host -o - | FileCheck %s --check-prefix=HOST
 
 // Everything that waits for nothing is loaded first, the weight too. The sum is
-// stored and, being few elements, kept as numbers. The scale of 128 elements is the maximum over 16
+// stored and, being few elements, kept as numbers. The scale of 128 elements is the maximum over 8
 // lanes, and nothing is divided by it.
 // AMD-LABEL: using Shared_{{.*}}_v0 = RowShared<256, 256, 1>;
 // AMD: HK_KERNEL({{.*}}, 12, 256, {{[0-9]+}},
-// AMD: raw0[s] = loadPacked<DType::BF16, 8, 16>(addressOf<DType::BF16>(p0,
-// AMD: raw1[s] = loadPacked<DType::BF16, 8, 16>(addressOf<DType::BF16>(p1,
-// AMD: Vec<float, 8> keep0[2];
-// AMD: raw2[s] = loadPacked<DType::BF16, 8, 16>(addressOf<DType::BF16>(p2,
-// AMD: storeExact<DType::BF16, 8, 16>(addressOf<DType::BF16>(p3,
+// AMD: raw0[s] = loadPacked<DType::BF16, 16, 16>(addressOf<DType::BF16>(p0,
+// AMD: raw1[s] = loadPacked<DType::BF16, 16, 16>(addressOf<DType::BF16>(p1,
+// AMD: Vec<float, 16> keep0[1];
+// AMD: raw2[s] = loadPacked<DType::BF16, 16, 16>(addressOf<DType::BF16>(p2,
+// AMD: storeExact<DType::BF16, 16, 16>(addressOf<DType::BF16>(p3,
 // AMD: wholeRowReduce<Sum, 256, 256>(
 // AMD: rsqrtOf(
 // AMD-NOT: loadPacked
 // AMD: = keep0[s];
-// AMD: segmentReduce<MagnitudeMax, 16, 64>(
-// AMD: storeWithin<DType::F8E4M3FN, 8, 8>(addressOf<DType::F8E4M3FN>(p4, {{.*}}divideFor8Bits<8>(
+// AMD: segmentReduce<MagnitudeMax, 8, 64>(
+// AMD: storeWithin<DType::F8E4M3FN, 16, 16>(addressOf<DType::F8E4M3FN>(p4, {{.*}}divideFor8Bits<16>(
 
 // On the host one thread has a whole group in its vector.
 // HOST: HK_EACH_ROW(row, RowsOfBlock<{{[0-9]+}}>{block.x, rows})
