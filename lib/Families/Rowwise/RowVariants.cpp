@@ -383,6 +383,12 @@ static int64_t chunksOfRow(const RowPlan &plan, const Target &target,
 static int64_t groupVec(const RowPlan &plan, const Target &target,
                         int64_t vec) {
   int64_t group = plan.segmentSize(), wide = plan.commonVec(2 * vec);
+  SmallVector<const RowStore *> stores;
+  for (const RowStore &store : plan.stores())
+    stores.push_back(&store);
+  // Two vectors of each half of a head leave registers for two waves.
+  if (plan.pairedHead(stores, vec) != 0)
+    return vec;
   bool pays = ::hk::boundByIssue(target) && group >= 4 * vec &&
               group % wide == 0 && vec * plan.rowElementBytes() == 16;
   return pays ? wide : vec;
@@ -399,10 +405,14 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
   int64_t vec = shifted ? shifted : plan.tailedVec(target);
   if (vec == 0)
     vec = plan.commonVec(16 / plan.rowElementBytes());
+  int64_t vector = vec;
   if (!shifted && plan.tailedVec(target) == 0)
     vec = groupVec(plan, target, vec);
   bool wholeRows = !plan.stats().empty();
   int64_t maxSlots = maxSlotsOf(plan, target, vec);
+  // With three chunks of two vectors a kernel has registers for three waves.
+  if (vec != vector)
+    maxSlots = std::min(maxSlots, kMaxKept / 2 / vec);
   if (width == 0) {
     // Dynamic: rows that nothing is known of are looped over.
     RankedTile ranked;

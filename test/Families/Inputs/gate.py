@@ -63,7 +63,7 @@ CASES = [
     Case("fused_fp8_quant", "group_7168", 8, again=14336, why=WEIGHT),
     Case("fused_fp8_quant", "gated", again=8 * 256, why=WEIGHT),
     Case("fused_mxfp4_quant", "norm_256", 32, again=512, why=WEIGHT),
-    Case("fused_mxfp4_quant", "silu_mul_704"),
+    Case("fused_mxfp4_quant", "silu_mul_704", 22),
     Case("quant_moe", "fp4_up"),
     Case("quant_moe", "fp4_to_bf16", again=3 * 90, why="four threads read the scale of a block of 32"),
     Case("gdr_utils", "abs_diff", again=140, narrow=[16],
@@ -84,7 +84,8 @@ CASES = [
 
 def natural_widths(function):
     """Bytes of an access of each operand: a thread takes as many elements as make 16
-    bytes of the smallest real operand; of shorter rows and of single values less."""
+    bytes of the smallest real operand, or twice as many where lanes share groups; of
+    shorter rows and of single values less."""
     bits = lambda a: BITS.get(a["dtype"], 8)
     rows = [a for a in function["arguments"] if len(a["shape"]) > 1 and isinstance(a["shape"][-1], int)]
     reals = [bits(a) for a in rows if a["dtype"] in ("f32", "bf16", "f16")]
@@ -94,7 +95,7 @@ def natural_widths(function):
     for a in function["arguments"]:
         last = a["shape"][-1] if a["shape"] else 1
         row = a in rows and 8 * last >= widest and last % elements == 0
-        widths.add(min(16, elements * bits(a) // 8) if row else max(1, bits(a) // 8))
+        widths |= {min(16, n * bits(a) // 8) for n in (elements, 2 * elements)} if row else {max(1, bits(a) // 8)}
     return widths
 
 
