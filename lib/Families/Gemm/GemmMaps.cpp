@@ -267,14 +267,18 @@ SmallVector<Reach> mlir::hk::gemmReaches(KernelOp kernel, GemmTileAttr tile,
   SmallVector<Reach> reaches;
   for (GemmSide side : {GemmSide::Lhs, GemmSide::Rhs}) {
     GemmOperand operand = gemm.operand(side);
-    if (operand.gathered) // at addresses of their own
+    // Rows that an order names have addresses of their own; one loop makes them
+    // from a stride of 32 bits.
+    bool named = operand.gathered;
+    if (named && tile.getLoop() != GemmLoop::ping_pong)
       continue;
     unsigned number = argument(operand.data);
     int64_t along = operand.isKContiguous() ? operand.row : operand.k;
-    int64_t most = !operand.isKContiguous() ? tile.getBk()
-                   : side == GemmSide::Lhs  ? tile.getBm()
-                   : operand.alternates     ? 2 * tile.getBn()
-                                            : tile.getBn();
+    int64_t most = named                      ? 2
+                   : !operand.isKContiguous() ? tile.getBk()
+                   : side == GemmSide::Lhs    ? tile.getBm()
+                   : operand.alternates       ? 2 * tile.getBn()
+                                              : tile.getBn();
     reaches.push_back({words.dimNumber(number, along), most,
                        words.strideNumber(number, along),
                        ::hk::info(operand.type()).bits});
