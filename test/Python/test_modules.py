@@ -144,6 +144,32 @@ def each_third(x):
     return y
 
 
+def masked_rows(x):
+    mask = x > 0
+    mask[x[:, 0] > 0] = True
+    return torch.where(mask, x, 7.0)
+
+
+def deep_table(x):
+    """Each step reads the one before twice."""
+    t = torch.arange(16, dtype=torch.float64) / 7
+    for _ in range(40):
+        t = t * 0.5 + t * t * 0.25
+    return x + t.to(x.dtype)
+
+
+def test_edges():
+    """Empty slices, starts in front of the first element, NaN, rows that are written as truth."""
+    odd = torch.tensor([float("nan"), float("inf"), -float("inf"), -0.0])
+    imported(Of(
+        none=lambda x: x[:, :0].sum(1) + x[:, 0], none_largest=lambda x: (x[:, :0] > 0).sum(1),
+        from_the_first=lambda x: x[:, -100:3], row=lambda x: x[0] @ torch.arange(48.0).view(16, 3),
+        written=lambda x: torch.slice_scatter(x, 2 * x[:, :6], 1, -100, None, 3),
+        truth=masked_rows, table=deep_table,
+        no_bins=lambda x: torch.bucketize(x, torch.zeros(0)),
+        bins=lambda x: torch.bucketize(x[:, :4] * 0 + odd, torch.arange(-2, 3) / 2.0)), rows(5, 16))
+
+
 def test_layouts():
     imported(Of(
         repeat=lambda x: x.repeat(1, 2), tile=lambda x: x[:, :1].tile(1, 3),

@@ -105,6 +105,24 @@ def test_samples():
                  rows(2, 3, 4, 4))
 
 
+def bounded(x):
+    """With numbers for infinities and NaN, so that a check compares them."""
+    return torch.where(x == x, x.clamp(-99, 99), 77.0)
+
+
+def test_infinities_stay_where_they_are():
+    x = rows(2, 3, 5, 6)
+    x[:, 0, 0, 0], x[:, 1, 4, 5], x[0, 2, 2] = float("inf"), -float("inf"), float("nan")
+    grid = 1.5 * rows(2, 4, 7, 2)
+    grid[:, 0, :2], grid[:, 0, 2] = -2.0, 1.0
+    border = grid.clone()
+    border[0, 1, 1] = float("nan")
+    imported(Of(**{f"{mode}_{outside}": lambda x, g, h, mode=mode, outside=outside: bounded(
+        F.grid_sample(x, h if outside == "border" else g, mode, outside, False))
+        for mode in ("bilinear", "nearest") for outside in ("zeros", "border")},
+        means=lambda x, g, h: bounded(F.adaptive_avg_pool2d(x, (3, 3)))), x, grid, border, dynamic=False)
+
+
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
 def test_other_sizes(mode):
     imported(Of(larger=lambda x: F.interpolate(x, (9, 14), mode=mode),
@@ -117,6 +135,13 @@ def test_refused():
         imported(Each(back=nn.ConvTranspose2d(3, 3, 2, groups=3)), rows(3, 3, 8, 8))
     with pytest.raises(hk.UnsupportedModel, match="as_strided of .2, 6. to .2, 3. in steps of .6, 2."):
         imported(Alone(lambda x: x.as_strided((2, 3), (6, 2))), rows(2, 6), dynamic=False)
+    # A formula makes other strides than the model's convolution.
+    weights = rows(4, 3, 2, 2)
+    with pytest.raises(hk.UnsupportedModel, match="as_strided of .2, 4, 4, 5. to .2, 4, 4, 5."):
+        imported(Alone(lambda x: F.conv2d(x, weights).as_strided((2, 4, 4, 5), (80, 1, 20, 4))),
+                 rows(2, 3, 5, 6), dynamic=False)
+    with pytest.raises(hk.UnsupportedModel, match="topk of 0 elements"):
+        imported(Alone(lambda x: x.topk(0, 1)[0]), rows(2, 6))
     with pytest.raises(hk.UnsupportedModel, match="fewer elements, along a dim whose size a call tells"):
         imported(Alone(lambda x: F.avg_pool1d(x.T, 3, 1, 1, count_include_pad=False)), rows(8, 3))
     # What fails behind the trace has the model's line, too.

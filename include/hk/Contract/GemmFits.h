@@ -119,9 +119,10 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   // Neighbouring tiles of rows may be of two groups.
   if (shape.grouped && (row.cluster != 1 || !row.grouped))
     return false;
-  // One warpgroup was tried with int8 in groups only.
-  if (!shape.grouped && row.wm == 1 && row.wn == 1 && row.cluster == 1 &&
-      shape.operand == DType::I8)
+  // One warpgroup was tried with int8 in groups only, or without scales along
+  // k where blocks share B.
+  if (!shape.grouped && row.wm == 1 && row.wn == 1 &&
+      (row.cluster == 1 || shape.scaled) && shape.operand == DType::I8)
     return false;
   // Columns of the result are stored in whole panels, and 16 at a time.
   if (shape.pair && (gemmColumns(tile, true) < kBulkPanelColumns ||

@@ -213,6 +213,10 @@ HANDLERS.update({kind: _extreme(kind) for kind in ("max", "min")})
 @handles("where")
 def _where(b: Builder, result: Result, c: Value, x: typing.Any, y: typing.Any) -> Value:
     x, y = (b.cast(operand(b, v, result.element), result.element) for v in (x, y))
+    if result.element == "i1":  # hk.select has none of them.
+        bits = _where(b, Result(result.shape, "i8"), c, b.cast(x, "i8"), b.cast(y, "i8"))
+        return b.elementwise("compare", [bits, b.constant(0, "i8")], result.shape, "i1",
+                             predicate="ne")
     return b.elementwise("select", [c, x, y], result.shape, result.element, names="cxy")
 
 
@@ -249,7 +253,7 @@ def _matmul(b: Builder, result: Result, x: Value, y: Value) -> Value:
         made = _linear(b, turned, _transpose(b, turned, y, 1, 2)._replace(
             shape=(y.shape[0], y.shape[2], y.shape[1])), x)
         return _transpose(b, result, made, 1, 2)
-    if len(x.shape) == 1 or len(y.shape) == 1:
+    if len(y.shape) == 1 or len(x.shape) == 1 and len(y.shape) != 2:
         raise UnsupportedModel(f"a product of shapes {list(x.shape)} and {list(y.shape)}: hk "
                                "multiplies matrices")
     if all(n == 1 for n in y.shape[:-2]):  # One matrix for all of a batch.
@@ -568,6 +572,7 @@ def _slice(b: Builder, result: Result, x: Value, dim: int = 0, start: Size = Non
     start = 0 if start is None else start
     if isinstance(start, int) and start < 0:
         start += x.shape[dim]
+        start = max(start, 0) if isinstance(start, int) else start
     return b.sliced(x, dim, start, result.shape[dim], step)
 
 

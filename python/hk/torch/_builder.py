@@ -209,6 +209,11 @@ class Builder:
         """A repeated dim stored, by joining the tensor to itself."""
         thin = self.reshaped(v, (*v.stored, 1))
         stored = (*v.stored, v.shape[d])
+        if v.shape[d] == 0:  # Nothing of it.
+            made = self.value("slice", stored, v.element, x=thin.ssa, tx=thin.type,
+                              offsets=self.sizes([0] * len(stored)), sizes=self.sizes(stored),
+                              strides=", ".join(["1"] * len(stored)))
+            return made._replace(shape=v.shape, dims=v.dims[:d] + (len(v.stored),) + v.dims[d + 1:])
         made = self.value("concat", stored, v.element, dim=len(v.stored),
                           inputs=", ".join([thin.ssa] * v.shape[d]),
                           tinputs=", ".join([thin.type] * v.shape[d]))

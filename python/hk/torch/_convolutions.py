@@ -19,6 +19,7 @@ from ._formulas import formula_of
 aten = torch.ops.aten
 Tensor = torch.Tensor
 JOINED = 16  # Slices of one concatenation, if the window can be cut into as many.
+MOST_WINDOWS = 48  # Of an adaptive average, each a slice of its own.
 
 
 class Window(typing.NamedTuple):
@@ -285,10 +286,17 @@ def _adaptive_avg_pool(x: Tensor, sizes: list) -> Tensor:
         size = x.shape[dim]
         if not isinstance(size, int) or not isinstance(count, int):
             raise UnsupportedModel("an adaptive average over a size that a call tells")
-        i, j = torch.arange(count), torch.arange(size)[:, None]
-        begin, end = i * size // count, ((i + 1) * size + count - 1) // count
-        share = ((j >= begin) & (j < end)).float() / (end - begin).float()
-        x = (x.movedim(dim, -1) @ share).movedim(-1, dim)
+        if size % count == 0:
+            x = x.unflatten(dim, (count, size // count)).mean(dim)
+            continue
+        if count > MOST_WINDOWS:
+            raise UnsupportedModel(f"an adaptive average of {size} elements in {count} windows that "
+                                   f"overlap; hk makes at most {MOST_WINDOWS} of them")
+        # No product with shares: 0 times an infinity outside of a window is NaN.
+        begin = [i * size // count for i in range(count)]
+        end = [-(-(i + 1) * size // count) for i in range(count)]
+        x = torch.cat([x.narrow(dim, i, j - i).mean(dim, keepdim=True)
+                       for i, j in zip(begin, end, strict=True)], dim)
     return x
 
 
@@ -305,7 +313,8 @@ def _grid_sampler(x: Tensor, grid: Tensor, mode: int, outside: int, corners: boo
     at = []
     for place, size in ((grid[..., 0].float(), wide), (grid[..., 1].float(), high)):
         place = (place + 1) * ((size - 1) / 2) if corners else ((place + 1) * size - 1) / 2
-        at.append(place.clamp(0, size - 1) if outside else place)
+        # At the border PyTorch takes NaN for the first element.
+        at.append(torch.where(place == place, place.clamp(0, size - 1), 0.0) if outside else place)
     if mode == 1:
         corners_of = [(at[0].round(), at[1].round(), None)]
     else:
@@ -316,10 +325,12 @@ def _grid_sampler(x: Tensor, grid: Tensor, mode: int, outside: int, corners: boo
     made = None
     for column, row, share in corners_of:
         within = (column >= 0) & (column < wide) & (row >= 0) & (row < high)
-        place = (row.clamp(0, high - 1) * wide + column.clamp(0, wide - 1)).long() + first
+        # f32 has no place beyond 2^24 of its own.
+        place = row.clamp(0, high - 1).long() * wide + column.clamp(0, wide - 1).long() + first
         found = rows.index_select(0, place.reshape(-1)).reshape(*place.shape, channels).float()
-        share = within.float() if share is None else torch.where(within, share, 0.0)
-        part = found * share[..., None]
+        # What lies outside is 0 whatever the element at the edge is: infinities times 0 are NaN.
+        part = torch.where(within[..., None], found if share is None else found * share[..., None],
+                           0.0)
         made = part if made is None else made + part
     return made.permute(0, 3, 1, 2).to(x.dtype)
 

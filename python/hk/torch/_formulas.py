@@ -97,8 +97,11 @@ def _trunc(x: torch.Tensor) -> torch.Tensor:
 def _bucketize(x: torch.Tensor, boundaries: torch.Tensor, *, out_int32: bool = False,
                right: bool = False) -> torch.Tensor:
     """How many boundaries, which ascend, lie below each element."""
+    if not boundaries.numel():
+        return torch.zeros_like(x, dtype=torch.int32 if out_int32 else torch.int64)
     x = x.unsqueeze(-1)
-    below = boundaries <= x if right else boundaries < x
+    # NaN is behind all of them.
+    below = ~(boundaries > x if right else boundaries >= x)
     return below.to(torch.int32 if out_int32 else torch.int64).sum(-1)
 
 
@@ -272,6 +275,8 @@ def _slice_scatter(x: torch.Tensor, given: torch.Tensor, dim: int = 0, start: in
                    _end: int | None = None, step: int = 1) -> torch.Tensor:
     size, length = x.shape[dim], given.shape[dim]
     start = 0 if start is None else start + size if start < 0 else start
+    if isinstance(size, int) and isinstance(start, int):  # As slices are, within the dim.
+        start = min(max(start, 0), size)
     if step != 1:
         return _each_step(x, given, dim, start, step)
     parts = [x.narrow(dim, 0, start), given.to(x.dtype),

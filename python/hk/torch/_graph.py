@@ -27,7 +27,7 @@ from . import (  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
 from ._converted import convert
 from ._formulas import FORMULAS
-from ._lowering import BY_TAP, Lowering, is_lowered
+from ._lowering import BY_TAP, Lowering, is_lowered, where
 from ._in_place import in_place
 from ._masks import Mask
 from ._places import places
@@ -393,12 +393,26 @@ def _exported(module: torch.nn.Module, args: tuple, dynamic: typing.Any
             raise
         except Exception as error:
             raise refusal(error) from error
+        _require_steps(program)
         try:
             return program.run_decompositions(_decompositions())
         except UnsupportedModel as error:
             raise told(error) from error
         except RuntimeError as error:  # A size of torch's formulas that depends on data.
             raise refusal(error) from error
+
+
+def _require_steps(program: torch.export.ExportedProgram) -> None:
+    """as_strided is looked at before formulas make tensors of other strides than the model's."""
+    for node in program.graph.nodes:
+        if node.target is torch.ops.aten.as_strided.default:
+            x, made = node.args[0].meta["val"], node.meta["val"]
+            if x.shape != made.shape or x.stride() != made.stride() or (
+                    x.storage_offset() != made.storage_offset()):
+                raise UnsupportedModel(f"{where(node)}: as_strided of {list(x.shape)} to "
+                                       f"{list(made.shape)} in steps of {list(made.stride())}: hk's "
+                                       "tensors have no strides; write it with views, slices or "
+                                       "unfold")
 
 
 def _smallest_limit(error: UnsupportedModel) -> int | None:

@@ -259,12 +259,18 @@ class Lowering:
         return self.builder.cast(made, result.element)._replace(
             shape=result.shape, dims=tuple(order.index(d) for d in range(len(order))))
 
-    def _folded(self, node: torch.fx.Node) -> torch.Tensor:
-        """The value of what is computed of numbers in the model's code, or of weights."""
-        if node.op == "placeholder":
-            return self._given(node)[1]
-        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._folded)
-        return node.target(*args, **kwargs)
+    def _folded(self, node: torch.fx.Node, known: dict | None = None) -> torch.Tensor:
+        """The value of what is computed of numbers in the model's code, or of weights; each node of
+        it once."""
+        known = {} if known is None else known
+        if node not in known:
+            if node.op == "placeholder":
+                known[node] = self._given(node)[1]
+            else:
+                args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs),
+                                                     lambda n: self._folded(n, known))
+                known[node] = node.target(*args, **kwargs)
+        return known[node]
 
     def _weight_of(self, node: torch.fx.Node) -> typing.Any:
         return self._weight(f"hk.{node.name}", self._folded(node))

@@ -42,7 +42,7 @@ class Plain:
             names = ("result",) if len(outputs) == 1 else tuple(
                 f"result_{i}" for i in range(len(outputs)))
         # Arguments and results of a function have names of their own.
-        names = tuple(f"{n}_result" if n in self.exported else n for n in names)
+        names = _apart(names, self.exported)
         self.results = tuple(n for n, o in zip(names, outputs, strict=True) if o is not None)
         if not self.results:
             raise UnsupportedModel("the module returns no tensor; hk's functions return tensors")
@@ -66,6 +66,16 @@ def _require_pure(signature: torch.export.ExportGraphSignature) -> None:
             raise UnsupportedModel(f"forward changes its {kind} '{name}' in place; hk's functions "
                                    "leave what they read as it is: compute with a copy (clone()) "
                                    "there, and return what shall be kept")
+
+
+def _apart(names: typing.Sequence[str], taken: typing.Sequence[str]) -> tuple[str, ...]:
+    """The names of results, none of which is another's or an argument's."""
+    made: list[str] = []
+    for i, name in enumerate(names):
+        while name in taken or name in made or name in names[i + 1:] and name != names[i]:
+            name += "_result"
+        made.append(name)
+    return tuple(made)
 
 
 def _names_of(program: torch.export.ExportedProgram) -> tuple[str, ...]:

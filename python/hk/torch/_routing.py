@@ -102,6 +102,9 @@ def _topk(b: Builder, result: list, x: Value, k: int, dim: int = -1, largest: bo
         raise UnsupportedModel("topk of integers; hk has that of real numbers: convert them before, "
                                "which f32 does exactly up to 2^24")
     rank = len(x.shape)
+    if not rank or not k:
+        raise UnsupportedModel(f"topk of {k} elements of a tensor of {rank} dims; hk has at least one "
+                               "of a row")
     order = [d for d in range(rank) if d != dim % rank] + [dim % rank]
     x = b.last_stored_last(_turned(x, order))
     indices = b.writer.fresh("chosen")
