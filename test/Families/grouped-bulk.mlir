@@ -18,7 +18,7 @@
 // CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 64, {{.*}}, wm = 1, {{.*}}loop = warp_specialised> threads 256
 // CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised, cluster = 2> threads 384
 // CHECK: hk.launch @grouped_matmul
-// TEXT: #include "kernels/gemm/sm90/grouped_skinny.h"
+// TEXT: #include "kernels/gemm/sm90/grouped_few.h"
 // TEXT: using Product_v0 = GroupedSkinny<GemmProblem<
 // TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>, true>;
 // TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>, 2>;
@@ -111,8 +111,8 @@ func.func @alternate(%x: tensor<?x256xbf16>, %w: tensor<8x256x256xbf16>, %sizes:
   return %g : tensor<?x128xbf16>
 }
 
-// One token of four experts has 720 tiles of 16 rows of B, up to six for a unit. Of groups by lengths it
-// fills the units in tiles of 128 columns; in tiles of 64, of which a block has two, it would wait for the
+// One token of four experts has 240 tiles of 48 rows of B, two have as many of 96, for the 264 places of
+// blocks that take stages. Of groups by lengths it fills the units in tiles of 128 columns; in tiles of 64, of which a block has two, it would wait for the
 // end of each.
 // CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[128, 2880, 2880]>
 // CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, bn = 128, bk = 64, {{.*}}loop = warp_specialised> threads 256
@@ -121,13 +121,16 @@ func.func @lengths_of_four(%x: tensor<?x2880xbf16>, %w: tensor<128x2880x2880xbf1
   return %y : tensor<?x2880xbf16>
 }
 // CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[128, 2880, 2880]>
-// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 8, bn = 16, bk = 64, wm = 1, wn = 8, {{.*}}loop = skinny> threads 256
+// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 8, bn = 48, bk = 64, wm = 3, wn = 1, {{.*}}loop = skinny> threads 128
+// CHECK: arith.minui %{{.*}}, %c264
+// CHECK: hk.variant @v3 #hk.gemm_tile<bm = 8, bn = 96, bk = 64, wm = 3, wn = 1, {{.*}}loop = skinny> threads 128
 func.func @token_of_four(%x: tensor<?x2880xbf16>, %w: tensor<128x2880x2880xbf16>, %bounds: tensor<129xi32>) -> tensor<?x2880xbf16> {
   %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x2880xbf16>, tensor<128x2880x2880xbf16> groups tensor<129xi32> -> tensor<?x2880xbf16>
   return %y : tensor<?x2880xbf16>
 }
 
-// Of one expert there are too few of those: tiles of 32 rows, of which a wave draws twice as much.
+// Of one expert there are too few of those, and of 16 rows: tiles of 32, of which a wave draws twice as
+// much.
 // CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[16, 5120, 8192]>
 // CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 32, bk = 64, wm = 1, wn = 8, {{.*}}loop = skinny> threads 256
 // CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 64, bn = 128, bk = 64, {{.*}}loop = warp_specialised> threads 256

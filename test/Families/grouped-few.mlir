@@ -67,3 +67,43 @@ func.func @shallow(%x: tensor<?x768xbf16>, %w: tensor<128x2048x768xbf16>, %bound
   %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x768xbf16>, tensor<128x2048x768xbf16> groups tensor<129xi32> -> tensor<?x2048xbf16>
   return %y : tensor<?x2048xbf16>
 }
+
+// A token of 8 of 128 experts: 256 tiles of 64 rows of B have places in 264 blocks that are a quarter
+// of a unit each, and come through stages. Half as many would leave places empty.
+// CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[8, 768]>
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 64, bk = 64, wm = 4, wn = 1, stages = 5, {{.*}}loop = skinny> threads 160 lds 50896
+// CHECK-NOT: hk.variant
+// CHECK: hk.launch
+// TEXT: Product_v0 = GroupedStaged<GemmProblem<
+// TEXT: GroupProblem<GroupForm::Bounds, false, 1, 1>, true>;
+// TEXT: HK_MAPPED_KERNEL({{.*}}_v0, {{[0-9]+}}, 1, 
+func.func @filled(%x: tensor<8x768xbf16>, %w: tensor<128x2048x768xbf16>, %bounds: tensor<129xi32>) -> tensor<8x2048xbf16> {
+  %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<8x768xbf16>, tensor<128x2048x768xbf16> groups tensor<129xi32> -> tensor<8x2048xbf16>
+  return %y : tensor<8x2048xbf16>
+}
+
+// CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[4, 768]>
+// CHECK: hk.variant @v0 #hk.gemm_tile<{{.*}}wm = 1, {{.*}}stages = 1, {{.*}}loop = skinny>
+func.func @unfilled(%x: tensor<4x768xbf16>, %w: tensor<128x2048x768xbf16>, %bounds: tensor<129xi32>) -> tensor<4x2048xbf16> {
+  %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<4x768xbf16>, tensor<128x2048x768xbf16> groups tensor<129xi32> -> tensor<4x2048xbf16>
+  return %y : tensor<4x2048xbf16>
+}
+
+// 240 tiles of 48 columns of both halves of a pair.
+// CHECK-LABEL: hk.kernel @grouped_matmul_gated_activation{{.*}}<[4]>
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 96, bk = 64, wm = 3, wn = 1, stages = 3, {{.*}}loop = skinny> threads 128 lds 45616
+// TEXT: GroupedStaged<GemmProblem<
+// TEXT: GroupProblem<GroupForm::Bounds, true, 1, 4>, true>;
+func.func @pair(%x: tensor<1x2880xf16>, %w: tensor<128x5760x2880xf16>, %bounds: tensor<129xi32>, %order: tensor<4xi32>) -> tensor<4x2880xf16> {
+  %y = hk.grouped_matmul %x, %w bounds %bounds order %order transpose_b top_k 4 : tensor<1x2880xf16>, tensor<128x5760x2880xf16> groups tensor<129xi32> order tensor<4xi32> -> tensor<4x5760xf16>
+  %g = hk.gated_activation silu %y : tensor<4x5760xf16> -> tensor<4x2880xf16>
+  return %g : tensor<4x2880xf16>
+}
+
+// Of 288 groups a block does not hold the bounds.
+// CHECK-LABEL: hk.kernel @grouped_matmul{{.*}}<[288, 2048, 768]>
+// CHECK: hk.variant @v0 #hk.gemm_tile<{{.*}}wm = 1, {{.*}}stages = 1, {{.*}}loop = skinny>
+func.func @groups(%x: tensor<8x768xbf16>, %w: tensor<288x2048x768xbf16>, %bounds: tensor<289xi32>) -> tensor<8x2048xbf16> {
+  %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<8x768xbf16>, tensor<288x2048x768xbf16> groups tensor<289xi32> -> tensor<8x2048xbf16>
+  return %y : tensor<8x2048xbf16>
+}

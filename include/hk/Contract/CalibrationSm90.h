@@ -94,6 +94,12 @@ struct Sm90Calibration {
                           kGroupedSkinnyMicroseconds = -2.3,
                           kPartMicroseconds = 0.03,
                           kWideGroupMicroseconds = 1.5;
+  /// The same through stages: what they were measured with (h200-moe-2.md), a
+  /// token whose tiles fill this share of the places; of the memory's rate;
+  /// start and end.
+  static constexpr int64_t kMostStagedProducts = 8;
+  static constexpr double kStagedFilled = 0.9, kMostStagedBytes = 140e6,
+                          kStagedMemory = 0.88, kStagedMicroseconds = -1.3;
   /// The same in blocks, for every tile of rows.
   static constexpr double kBlocksCodesPerUnit = 10e3;
   /// Of the rate of f32 multiply-adds: blocks, whose lanes have cells of a

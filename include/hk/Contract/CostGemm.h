@@ -215,8 +215,11 @@ constexpr double blocksGemmMicroseconds(const Target &target,
 constexpr bool gemmTileTakes(const GemmTileRow &row, const Target &target,
                              const GemmShapeClass &shape,
                              const GemmSize &size) {
+  GemmTile tile = tileOf(row, target, shape);
+  if (isGroupedStaged(tile))
+    return groupedStagedTakes(target, tile, shape, size);
   return row.loop != GemmLoop::Swapped ||
-         swappedTakes(target, tileOf(row, target, shape), shape, size);
+         swappedTakes(target, tile, shape, size);
 }
 
 /// One launch of `given` with `tile`.
@@ -235,6 +238,8 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   GemmSize size = withBlocksAsBatches(given);
   if (isGroupedSkinny(tile))
     return groupedSkinnyMicroseconds(target, tile, shape, size);
+  if (isGroupedStaged(tile))
+    return groupedStagedMicroseconds(target, shape, size);
   if (tile.loop == GemmLoop::Skinny)
     return skinnyMicroseconds(target, tile, shape, size);
   if (tile.loop == GemmLoop::SkinnyCodes)

@@ -324,6 +324,30 @@ constexpr double groupedSkinnyMicroseconds(const Target &target,
   return target.launchMicroseconds + costMax(work, 2 * kMemoryMicroseconds);
 }
 
+/// Few rows of groups through stages: whether they are a token's, and leave few
+/// places of the blocks of a launch empty, as a block draws little more alone
+/// than beside others.
+constexpr bool groupedStagedTakes(const Target &target, const GemmTile &tile,
+                                  const GemmShapeClass &shape,
+                                  const GemmSize &size) {
+  using C = Sm90Calibration;
+  double places = target.computeUnits * double(kGroupedStagedOfLaunch);
+  double filled = gemmBlocks(target, tile, shape, size).blocks / places;
+  return size.fewGroups && size.batches <= C::kMostStagedProducts &&
+         filled >= C::kStagedFilled && filled <= 1 &&
+         gemmBytes(shape, size) <= C::kMostStagedBytes;
+}
+
+constexpr double groupedStagedMicroseconds(const Target &target,
+                                           const GemmShapeClass &shape,
+                                           const GemmSize &size) {
+  using C = Sm90Calibration;
+  double work =
+      C::kStagedMicroseconds +
+      gemmBytes(shape, size) / (target.memoryGBps * 1e3 * C::kStagedMemory);
+  return target.launchMicroseconds + costMax(work, 2 * kMemoryMicroseconds);
+}
+
 /// A product of f32 in cells of registers: the multiply-adds of the busiest
 /// unit, or the memory's time.
 constexpr double registerCellsMicroseconds(const Target &target,

@@ -170,8 +170,9 @@ constexpr bool swappedFits(const GemmTileRow &row, const GemmTile &tile,
 /// eight. Groups have tiles of their own.
 constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
                           const GemmShapeClass &shape) {
-  if (isGroupedSkinny(tile) ? !shape.byBounds || shape.operand == DType::I8
-                            : shape.grouped)
+  if (isGroupedSkinny(tile) || isGroupedStaged(tile)
+          ? !shape.byBounds || shape.operand == DType::I8
+          : shape.grouped)
     return false;
   // Scales along k of 32 rows of B would spill.
   if (shape.scaled && (!isGroupedSkinny(tile) || tile.bn > 16))

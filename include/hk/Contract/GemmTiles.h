@@ -163,6 +163,13 @@ constexpr GemmTileRow groupedSkinny(int32_t bn, int32_t waves) {
           true, false, GemmLoop::Skinny, 1};
 }
 
+/// The same through stages of a quarter of a unit: bn rows of B by `waves`
+/// waves, which have a part of them each.
+constexpr GemmTileRow groupedStaged(int32_t bn, int32_t waves, int32_t stages) {
+  return {8,     bn,    kBulkRowBytes,    waves, 1, stages, false, false,
+          false, false, GemmLoop::Skinny, 1};
+}
+
 /// A row for operands of 8 bits.
 constexpr GemmTileRow onlyBytes(GemmTileRow row) {
   row.onlyBytes = true;
@@ -454,6 +461,9 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     groupedSkinny(32, 8),
     groupedSkinny(16, 4),
     groupedSkinny(16, 8),
+    groupedStaged(48, 3, 7),
+    groupedStaged(64, 4, 5),
+    groupedStaged(96, 3, 3),
     registerCells(128, 128, 2, 2, 3),
     registerCells(64, 128, 2, 2, 4),
     registerCells(48, 128, 1, 4, 4),
@@ -531,7 +541,7 @@ constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
   if (tile.loop == GemmLoop::Swapped)
     waves = (tile.wn + swappedFilling(tile)) * kGroupWarps;
   if (tile.loop == GemmLoop::Skinny && !isGroupedSkinny(tile))
-    waves = waves * kGroupWarps + 1;
+    waves = waves * (isGroupedStaged(tile) ? 1 : kGroupWarps) + 1;
   if (tile.loop == GemmLoop::SkinnyCodes)
     waves += skinnyCodesHelpers(tile);
   if (tile.loop == GemmLoop::StreamedCodes)

@@ -242,10 +242,30 @@ constexpr int64_t groupedSkinnyLds(const GemmTile &tile) {
   return ldsAdd(parts, ldsMul(kHeldBounds, 4));
 }
 
+/// Whether a tile of Skinny is of groups whose rows of B come through stages:
+/// wm waves have bn / wm of them each, and all of k.
+constexpr bool isGroupedStaged(const GemmTile &tile) {
+  return tile.loop == GemmLoop::Skinny && tile.wm > 1;
+}
+/// Blocks of it that a unit holds: those of two launches.
+inline constexpr int32_t kGroupedStagedOfLaunch = 2,
+                         kGroupedStagedBlocks = 2 * kGroupedStagedOfLaunch;
+
+/// Room to align, the stages with two barriers each, the sums of each wave, the
+/// bounds.
+constexpr int64_t groupedStagedLds(const GemmTile &tile) {
+  int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes) + 2 * 8;
+  int64_t sums = ldsMul(tile.bm, tile.bn + tile.wm * kGroupedSkinnyPad, 4);
+  return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage)),
+                ldsAdd(sums, ldsMul(kHeldBounds, 4)));
+}
+
 /// Room to align, the stages, the parts that a block adds, barriers.
 constexpr int64_t skinnyLds(const GemmTile &tile) {
   if (isGroupedSkinny(tile))
     return groupedSkinnyLds(tile);
+  if (isGroupedStaged(tile))
+    return groupedStagedLds(tile);
   int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
   return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
                 ldsAdd(skinnyParts(tile), 8));

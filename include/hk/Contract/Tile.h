@@ -42,8 +42,9 @@ enum class GemmLoop : int32_t {
   /// each; blocks stay and take one tile after the other.
   WarpSpecialised,
   /// sm_90a, few rows: bn rows of B are the rows of the instruction, bm columns
-  /// of it are the rows of A. Of groups (isGroupedSkinny) rows of B come into
-  /// registers, and the wn waves of a block share k.
+  /// of it are the rows of A. Of groups rows of B come into registers, and the
+  /// wn waves of a block share k (isGroupedSkinny), or through stages, and each
+  /// of wm waves has some of them (isGroupedStaged).
   Skinny,
   /// sm_90a, few rows and weights of 4-bit codes: bn rows of B are the rows of
   /// the instruction, their codes are decoded in registers. A block keeps bm

@@ -96,6 +96,9 @@ private:
   static bool isGroupedSkinny(VariantOp variant) {
     return ::hk::isGroupedSkinny(podOf(tileOf(variant)));
   }
+  static bool isGroupedStaged(VariantOp variant) {
+    return ::hk::isGroupedStaged(podOf(tileOf(variant)));
+  }
   /// Whether tensor maps describe its operands.
   bool isMapped(VariantOp variant) {
     return mapsOperands(kernel, tileOf(variant));
@@ -320,6 +323,7 @@ private:
            : ::hk::isSwappedWide(podOf(tile))  ? "SwappedWide"
            : ::hk::isSwapped(podOf(tile))      ? "SwappedGroups"
            : isGroupedSkinny(variant)          ? "GroupedSkinny"
+           : isGroupedStaged(variant)          ? "GroupedStaged"
            : isMapped(variant)                 ? "GroupedWarpSpecialised"
                                                : "GroupedSkinnyCodes")
        << "<GemmProblem<\n    ";
@@ -335,9 +339,10 @@ private:
       os << ", " << groupProblemText(gemm.grouped());
       if (isBlocks(variant) && !gemm.groupsK())
         os << ", " << textOf(tile.getLoop()).name;
-      if (isMapped(variant) && !::hk::isSwappedCodes(podOf(tile)))
+      if (isMapped(variant) && !::hk::isSwappedCodes(podOf(tile)) &&
+          !isGroupedStaged(variant))
         os << ", " << tile.getCluster();
-      if (isGroupedSkinny(variant) ||
+      if (isGroupedSkinny(variant) || isGroupedStaged(variant) ||
           podOf(tile).loop == ::hk::GemmLoop::SkinnyCodes)
         os << (boundsAreOld(kernel, gemm.grouped()) ? ", true" : ", false");
     } else if (!isBlocks(variant)) {
@@ -505,7 +510,8 @@ private:
       writeBatchIndices();
     GemmOperand a = gemm.operand(GemmSide::Lhs);
     // Codes come by a map, their scales do not.
-    writeArguments(/*addressA=*/!mapped || a.gathered,
+    writeArguments(/*addressA=*/!mapped || a.gathered ||
+                       isGroupedStaged(variant),
                    /*addressB=*/!mapped || gemm.operand(GemmSide::Rhs).scale);
     if (gemm.grouped())
       writeGroups(gemm.grouped());

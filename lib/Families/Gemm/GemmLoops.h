@@ -38,7 +38,7 @@ inline constexpr GemmLoopText kGemmLoopTexts[] = {
     {GemmLoop::ping_pong, "PingPong", "ping_pong.h", "", true},
     {GemmLoop::register_cells, "RegisterCells", "sm90/register_cells.h", "",
      true},
-    {GemmLoop::skinny, "Skinny", "sm90/skinny.h", "sm90/grouped_skinny.h"},
+    {GemmLoop::skinny, "Skinny", "sm90/skinny.h", "sm90/grouped_few.h"},
     {GemmLoop::skinny_codes, "SkinnyCodes", "sm90/skinny_codes.h",
      "sm90/grouped_codes.h"},
     {GemmLoop::streamed_codes, "StreamedCodes", "sm90/streamed_codes.h"},

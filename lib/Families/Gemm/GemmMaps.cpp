@@ -232,8 +232,9 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
     rowsB = ::hk::bulkBoxRows(int32_t(rowsB), tile.getCluster());
   MapBuilder maps{ArgumentWords(kernel)};
   SmallVector<hk_tensor_map_abi> result;
-  // Rows that an order names are in no box.
-  if (!gemm.operand(GemmSide::Lhs).gathered)
+  // Rows that an order names are in no box, and few rows need none.
+  if (!gemm.operand(GemmSide::Lhs).gathered &&
+      !::hk::isGroupedStaged(podOf(tile)))
     result.push_back(
         maps.build(argument(lhs), lhs, dims.row, matrix, tile.getBk(),
                    gemm.grouped() ? ::hk::kGroupBoxRows : tile.getBm()));

@@ -245,6 +245,8 @@ private:
     // Few rows of few groups: with many groups other tiles draw as much.
     if (::hk::isGroupedSkinny(tile))
       return !range.few && !askedLoop();
+    if (::hk::isGroupedStaged(tile))
+      return !range.few || groups->typicalGroups() >= ::hk::kHeldBounds;
     // Blocks decode a group's codes for every 64 rows, five times as long.
     if (shape.powersOfCodes && fits(::hk::GemmLoop::WarpSpecialised) &&
         !kernel.getThreads() && !askedLoop())
@@ -428,10 +430,12 @@ private:
       grid.y = grid.z = launch.constant(1);
       return grid;
     }
-    if (::hk::isGroupedSkinny(tile)) {
+    if (::hk::isGroupedSkinny(tile) || ::hk::isGroupedStaged(tile)) {
       Value tiles = launch.multiply(grid.x, grid.y);
-      grid.x = launch.atMost(tiles, ::hk::residentClusters(target, 1) *
-                                        ::hk::groupedSkinnyBlocks(tile));
+      int32_t blocks = ::hk::isGroupedStaged(tile)
+                           ? ::hk::kGroupedStagedOfLaunch
+                           : ::hk::groupedSkinnyBlocks(tile);
+      grid.x = launch.atMost(tiles, ::hk::residentClusters(target, 1) * blocks);
       grid.y = grid.z = launch.constant(1);
       return grid;
     }

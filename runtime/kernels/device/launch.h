@@ -62,6 +62,15 @@ inline constexpr int kClusterBlocks = [] {
     return 0;
 }();
 
+/// Blocks that a unit shall have registers for.
+template <class SharedType>
+inline constexpr int kUnitBlocks = [] {
+  if constexpr (requires { SharedType::kUnitBlocks; })
+    return SharedType::kUnitBlocks;
+  else
+    return 1;
+}();
+
 /// The argument words in the memory that the launch put them in. The body's own
 /// `words` are all read when a kernel begins, which more of them than a chip
 /// has scalar registers make it regret; these are read where they are used.

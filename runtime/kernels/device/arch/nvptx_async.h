@@ -62,6 +62,10 @@ struct LdsBarrier {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(count)
                  : "memory");
   }
+  /// Before it may be init()ed once more.
+  HK_MEM void end() const {
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(at) : "memory");
+  }
   HK_MEM void arrive() const {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at)
                  : "memory");

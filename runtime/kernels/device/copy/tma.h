@@ -149,8 +149,9 @@ HK_DEV void waitStores() {
 /// the body's `maps`, an array.
 #define HK_MAPPED_KERNEL(symbol, numWords, numMaps, threads, SharedType)       \
   HK_MAPPED_BODY_(symbol, SharedType);                                         \
-  extern "C" __attribute__((global)) __attribute__((                           \
-      launch_bounds(threads, 1, hk::kClusterBlocks<SharedType>))) void         \
+  extern "C" __attribute__((global))                                           \
+  __attribute__((launch_bounds(threads, hk::kUnitBlocks<SharedType>,           \
+                               hk::kClusterBlocks<SharedType>))) void          \
   symbol(hk::Words<numWords> args,                                             \
          const __attribute__((grid_constant)) hk::TensorMaps<numMaps> maps) {  \
     symbol##_body(args.w, maps.map,                                            \

@@ -36,9 +36,8 @@ template <int THREADS> struct HeldBounds {
     }
     barrier();
   }
-  /// Whether one of them is another now.
-  HK_MEM bool changed(const GroupArgs &groups) const {
-    bool changed = false;
+  /// Whether one of them is another now, or `changed` of any thread.
+  HK_MEM bool changed(const GroupArgs &groups, bool changed = false) const {
     for (int b = threadId(); b <= int(groups.count); b += THREADS)
       changed |= groups.given()[b] != bounds[b];
     return anyOfBlock(changed);
