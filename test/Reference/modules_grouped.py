@@ -185,12 +185,13 @@ for module in ["moe_op_gemm_a8w8", "moe_op_gemm_a8w8_blockscale", "moe_op_gemm_a
 # Groups of rows, some empty, the last rows in none; and the gradient of the matrices.
 ROWS = 11
 for function in functions("gmm"):
-    shapes = arguments("gmm", function, dict.fromkeys(["x", "dy", "ones"], ROWS))
+    shapes = arguments("gmm", function, dict.fromkeys(["x", "dy", "ones", "order"], ROWS))
     values = {}
     for name, (shape, dtype) in shapes.items():
         if function == "any_sizes" and name in ("x", "w"):
             shape = (ROWS, 24) if name == "x" else (4, 40, 24)
-        values[name] = np.ones(shape) if name == "ones" else None if name in ("sizes", "offsets") else draw(shape, dtype)
+        values[name] = (np.ones(shape) if name == "ones" else None if name in ("sizes", "offsets")
+                        else rng.permutation(2 * ROWS)[:ROWS].astype(np.int32) if name == "order" else draw(shape, dtype))
     groups = shapes["sizes"][0][0] if "sizes" in shapes else shapes["offsets"][0][0] - 1
     offsets = np.sort(rng.integers(0, ROWS + 1, groups + 1)) if groups > 4 else np.array([0, 3, 3, 9, 10][: groups + 1])
     offsets[0] = 0
@@ -211,6 +212,8 @@ for function in functions("gmm"):
         x, matrices = values["x"], values["w"]
         if function == "turned":
             x, matrices = x.T, matrices.transpose(1, 2, 0)
+        elif function == "turned_in_order":
+            x, matrices, dtype = x.T[values["order"] // 2], matrices.transpose(0, 2, 1), "f32"
         elif function in ("transposed", "bounds", "any_sizes"):
             matrices = matrices.transpose(0, 2, 1)
         want = np.zeros((ROWS, matrices.shape[2]))
