@@ -44,17 +44,16 @@ inline constexpr double kBulk16Memory = 0.963, kBulk16Unaligned = 0.6,
                         kMissingRow = 6.1;
 inline constexpr int64_t kBulk16LineBytes = 128;
 /// fp8: a stage has twice the k and takes as long to come and to multiply. What
-/// adding its sums to f32 registers takes, of its products in either loop, and
-/// with scales along k; halves of a tile that are added one after the other;
-/// where one warpgroup multiplies, in clocks; where blocks share B, whose
-/// warpgroups then wait for those of the other; and what a last round of halves
-/// of tiles takes of a whole one. Of 28 sizes of 77 to 4,096 rows in up to 40
-/// tiles on an H200 choices lose 0.7 %, of 25 with scales along k, from one row
-/// on, 1.2 % (h200-gemm-2.md).
+/// adding its sums to f32 registers takes, of its products in `swapped` (else
+/// Sm90Calibration::kFold and kScaledFold); halves of a tile that are added one
+/// after the other; where one warpgroup multiplies, in clocks; where blocks
+/// share B, whose warpgroups then wait for those of the other; and what a last
+/// round of halves of tiles takes of a whole one. Of 28 sizes of 77 to 4,096
+/// rows in up to 40 tiles on an H200 choices lose 0.7 %, of 25 with scales
+/// along k, from one row on, 1.2 % (h200-gemm-2.md).
 struct Bulk8Calibration {
-  static constexpr double kFold = 0.085, kSwappedFold = 0.3, kScaledFold = 0.14,
-                          kHalves = 0.03, kAloneClocks = 60, kShared = 0.04,
-                          kHalfRound = 0.75;
+  static constexpr double kSwappedFold = 0.3, kHalves = 0.03, kAloneClocks = 60,
+                          kShared = 0.04, kHalfRound = 0.75;
   /// With scales along k, of no columns; 128 take 7 % longer for one than 192
   /// (2048 x 7168 x 4096: 107.1 and 101.5 us).
   static constexpr double kNarrow = 0.2;
@@ -114,8 +113,9 @@ constexpr bool halvesLastRound(const GemmTile &tile,
 constexpr double foldedStep(const GemmTile &tile, const GemmShapeClass &shape,
                             double products, double other) {
   using C = Bulk8Calibration;
-  double fold = (shape.scaled ? C::kScaledFold : C::kFold) +
-                (foldsHalves(tile) ? C::kHalves : 0);
+  double fold =
+      (shape.scaled ? Sm90Calibration::kScaledFold : Sm90Calibration::kFold) +
+      (foldsHalves(tile) ? C::kHalves : 0);
   double step = products * (1 + fold) + other;
   if (tile.wm == 1)
     return step + C::kAloneClocks;

@@ -85,8 +85,8 @@ constexpr double warpSpecialisedClocks(const Target &target,
   return ceilDiv(double(size.k), tile.bk) * step + end;
 }
 
-/// A warp-specialised product of groups or int8: rounds
-/// of tiles over the clusters that the chip holds.
+/// A warp-specialised product of groups or int8: rounds of tiles over the
+/// clusters that the chip holds.
 constexpr double warpSpecialisedMicroseconds(const Target &target,
                                              const GemmTile &tile,
                                              const GemmShapeClass &shape,

@@ -577,6 +577,13 @@ int64_t RowPlan::pairedHead(ArrayRef<const RowStore *> stores, int vec) const {
   return few && target && ::hk::boundByIssue(*target) ? 0 : head;
 }
 
+bool RowPlan::pairsAllHeads(int vec) const {
+  SmallVector<const RowStore *> all;
+  for (const RowStore &store : rowStores)
+    all.push_back(&store);
+  return pairedHead(all, vec) != 0;
+}
+
 bool RowPlan::pairsSegments(int64_t head, int vec) const {
   if (segmentSize() == 0)
     return true;

@@ -150,6 +150,8 @@ public:
   /// A loop over `stores` may take pairs of chunks, half a head apart, because
   /// rotary embedding needs both for each: the size of the head, or 0.
   int64_t pairedHead(ArrayRef<const RowStore *> stores, int vec) const;
+  /// Whether one loop over all stores does.
+  bool pairsAllHeads(int vec) const;
 
   /// Operands as wide as the row that statistics read, which later phases need
   /// again; and the bytes of a chunk of all of them.

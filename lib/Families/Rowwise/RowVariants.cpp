@@ -84,10 +84,7 @@ static constexpr int64_t kShiftedWords = 16;
 /// and indices, what is loaded before it is used, and temporaries.
 static int64_t blocksBesideEachOther(const RowPlan &plan, const RowTile &tile,
                                      const RowwiseCalibration &measured) {
-  SmallVector<const RowStore *> stores;
-  for (const RowStore &store : plan.stores())
-    stores.push_back(&store);
-  bool pairs = plan.pairedHead(stores, tile.vec) != 0;
+  bool pairs = plan.pairsAllHeads(tile.vec);
   auto [row, shared] = loadWords(plan, tile, pairs ? 2 * tile.vec : tile.vec);
   int64_t words = measured.baseWords + row + std::min(shared, kMaxEarlyWords);
   if (plan.stats().empty())
@@ -258,10 +255,7 @@ static bool repeatsChunks(const Target &target, int64_t chunks, int64_t lanes) {
 /// row has to have its part: with others each thread would reduce all of it.
 static int64_t segmentLanes(const RowPlan &plan, const Target &target,
                             int64_t chunks, int64_t vec) {
-  SmallVector<const RowStore *> stores;
-  for (const RowStore &store : plan.stores())
-    stores.push_back(&store);
-  if (plan.pairedHead(stores, int(vec)))
+  if (plan.pairsAllHeads(int(vec)))
     vec *= 2;
   int64_t segment = plan.segmentSize(), lanes = segment / vec;
   bool exchanged =
@@ -367,10 +361,7 @@ addSharedRows(const RowPlan &plan, const Target &target, int64_t chunks,
 /// head apart, or of a group. `shifted`: see gpuTiles.
 static int64_t chunksOfRow(const RowPlan &plan, const Target &target,
                            int64_t vec, int64_t shifted) {
-  SmallVector<const RowStore *> stores;
-  for (const RowStore &store : plan.stores())
-    stores.push_back(&store);
-  bool pairs = plan.pairedHead(stores, vec) != 0;
+  bool pairs = plan.pairsAllHeads(int(vec));
   int64_t width = plan.widest();
   if (int64_t group = plan.groupChunk(target, vec))
     return llvm::divideCeil(width, group);
@@ -383,11 +374,8 @@ static int64_t chunksOfRow(const RowPlan &plan, const Target &target,
 static int64_t groupVec(const RowPlan &plan, const Target &target,
                         int64_t vec) {
   int64_t group = plan.segmentSize(), wide = plan.commonVec(2 * vec);
-  SmallVector<const RowStore *> stores;
-  for (const RowStore &store : plan.stores())
-    stores.push_back(&store);
   // Two vectors of each half of a head leave registers for two waves.
-  if (plan.pairedHead(stores, vec) != 0)
+  if (plan.pairsAllHeads(int(vec)))
     return vec;
   bool pays = ::hk::boundByIssue(target) && group >= 4 * vec &&
               group % wide == 0 && vec * plan.rowElementBytes() == 16;

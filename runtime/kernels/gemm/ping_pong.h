@@ -184,13 +184,6 @@ template <class P>
 using PingPongBlock =
     BlockProduct<P, PingPongMma<P>, kTurnRowBytes, PingPongMma<P>::MI, true>;
 
-template <class P, class Mma, bool Folds> struct TurnWalkOf {
-  using Type = PingPongWalk<Mma, P::A::kGathered>;
-};
-template <class P, class Mma> struct TurnWalkOf<P, Mma, true> {
-  using Type = FoldedWalk<P, Mma>;
-};
-
 template <class Problem> struct PingPong : PingPongBlock<Problem> {
   using P = Problem;
   using Block = PingPongBlock<Problem>;
@@ -201,7 +194,8 @@ template <class Problem> struct PingPong : PingPongBlock<Problem> {
   static constexpr GemmTile T = P::kTile;
   static constexpr i64 kLds = gemmLds(kTarget, T, P::kOperand);
   static constexpr bool kFolds = P::kScale != KScale::None;
-  using Walk = typename TurnWalkOf<P, Mma, kFolds>::Type;
+  using Walk = typename Choice<kFolds, FoldedWalk<P, Mma>,
+                               PingPongWalk<Mma, A::kGathered>>::Type;
   static_assert(T.bm == 256 && T.bn == T.wn * 64 &&
                 Mma::kRowBytes == kTurnRowBytes && kThreads == kTurnThreads);
   static_assert(!kFolds || (kBlockScaleA.depth == T.bk &&
