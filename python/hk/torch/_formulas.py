@@ -193,6 +193,12 @@ def _min(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor
 
 # ---- strides
 
+def steps_text(shape: typing.Sequence, size: typing.Sequence, stride: typing.Sequence) -> str:
+    """Why a tensor of `shape` is not read so."""
+    return (f"as_strided of {list(shape)} to {list(size)} in steps of {list(stride)}: hk's tensors "
+            "have no strides; write it with views, slices or unfold")
+
+
 @formula_of(aten.as_strided.default, wide=False)
 def _as_strided(x: torch.Tensor, size: list, stride: list, offset: int | None = None
                 ) -> torch.Tensor:
@@ -201,9 +207,7 @@ def _as_strided(x: torch.Tensor, size: list, stride: list, offset: int | None = 
     if list(size) == list(x.shape) and all(of == own for of, own in apart) and offset in (
             None, x.storage_offset()):
         return x.view(x.shape)
-    raise UnsupportedModel(f"as_strided of {list(x.shape)} to {list(size)} in steps of "
-                           f"{list(stride)}: hk's tensors have no strides; write it with views, "
-                           "slices or unfold")
+    raise UnsupportedModel(steps_text(x.shape, size, stride))
 
 
 # ---- norms over other dims than the last

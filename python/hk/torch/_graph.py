@@ -26,7 +26,7 @@ from . import (  # noqa: F401 - registers torch.ops.hk
 )
 from ._aten import element_of
 from ._converted import convert
-from ._formulas import FORMULAS
+from ._formulas import FORMULAS, steps_text
 from ._lowering import BY_TAP, Lowering, is_lowered, where
 from ._in_place import in_place
 from ._masks import Mask
@@ -409,10 +409,8 @@ def _require_steps(program: torch.export.ExportedProgram) -> None:
             x, made = node.args[0].meta["val"], node.meta["val"]
             if x.shape != made.shape or x.stride() != made.stride() or (
                     x.storage_offset() != made.storage_offset()):
-                raise UnsupportedModel(f"{where(node)}: as_strided of {list(x.shape)} to "
-                                       f"{list(made.shape)} in steps of {list(made.stride())}: hk's "
-                                       "tensors have no strides; write it with views, slices or "
-                                       "unfold")
+                text = steps_text(x.shape, made.shape, made.stride())
+                raise UnsupportedModel(f"{where(node)}: {text}")
 
 
 def _smallest_limit(error: UnsupportedModel) -> int | None:
